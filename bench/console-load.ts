@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import pg from 'pg';
 import { addressFromBytes } from '../src/chain/address.js';
-import type { Stage } from './stage.js';
+import type { BenchCluster } from './cluster.js';
 
 export const ORDERS = 1_000_000;
 const PROJECTS = 1000;
@@ -165,9 +165,9 @@ export interface Loaded {
   readonly receivers: { readonly usual: string; readonly rare: string };
 }
 
-/** Loads the data set. `stage` already has some projects and DEPOSIT_XPUB; only the API may run on it. */
-export async function loadConsoles(stage: Stage, orders = ORDERS): Promise<Loaded> {
-  const { database, world } = stage;
+/** Loads the data set. `cluster` already has some projects and DEPOSIT_XPUB; only the API may run on it. */
+export async function loadConsoles(cluster: BenchCluster, orders = ORDERS): Promise<Loaded> {
+  const { database, service: service } = cluster;
   const receivers = Array.from({ length: RECEIVERS }, (_, index) =>
     addressFromBytes(
       Buffer.concat([
@@ -176,8 +176,8 @@ export async function loadConsoles(stage: Stage, orders = ORDERS): Promise<Loade
       ]),
     ),
   );
-  const ids = await addProjects(stage);
-  await world.cli('deposits', 'use-account');
+  const ids = await addProjects(cluster);
+  await service.cli('deposits', 'use-account');
   const [largest = '', small = ''] = [ids[0], ids.at(-1)];
   const wallets = await database.query<{ id: number; role: string }>('SELECT id, role FROM pool_wallet ORDER BY id');
   const [pool, activation] = ['pool', 'activation'].map((role) => wallets.find((wallet) => wallet.role === role)?.id);
@@ -199,7 +199,7 @@ export async function loadConsoles(stage: Stage, orders = ORDERS): Promise<Loade
       await run(text, [largest, receivers].slice(0, text.includes('$2') ? 2 : text.includes('$1') ? 1 : 0));
     for (const table of RESTING) await run(`ALTER TABLE ${table} ENABLE TRIGGER USER`);
   });
-  await tidy(world.databaseUrl);
+  await tidy(service.databaseUrl);
   return { largest, small, receivers: { usual: receivers[0] ?? '', rare: receivers.at(-5) ?? '' } };
 }
 
@@ -215,7 +215,7 @@ async function tidy(connectionString: string): Promise<void> {
 }
 
 /** Creates the missing projects, with unusable keys, and returns all ids. */
-async function addProjects({ database, tenants }: Stage): Promise<readonly string[]> {
+async function addProjects({ database, tenants }: BenchCluster): Promise<readonly string[]> {
   const rows = await database.query<{ id: string }>(
     `INSERT INTO project (id, name, api_key_sealed) SELECT gen_random_uuid(), 'Shop number ' || n, '\\x00' FROM generate_series(1, $1::int) n RETURNING id`,
     [PROJECTS - tenants.length],

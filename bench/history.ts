@@ -5,7 +5,7 @@ import { ENDED_AMOUNT_SUN, ENDED_TABLES, insertEnded } from '../test/support/dat
 import { asAdmin } from '../test/setup/admin.js';
 import { BlockFollower, buildTransaction, openWorker, PoolSync, Reconciler } from './dist.js';
 import { median, type Row } from './measure.js';
-import type { Stage } from './stage.js';
+import type { BenchCluster } from './cluster.js';
 
 /** Large enough: of every look at a thousand judged records in turn, 95 % find as many as among millions. */
 export const FEW = 20_000;
@@ -16,16 +16,16 @@ const RANGE = 1_000_000;
 /** Most search steps before a pass; each step covers some blocks. */
 const SEARCHES_MAX = 1000;
 /**
- * Loads ended and judged orders with their legs, transactions and entries, spread over the stage's projects. The first
+ * Loads ended and judged orders with their legs, transactions and entries, spread over the cluster's projects. The first
  * `archived` of them go to the archive.
  */
-export async function loadEnded(stage: Stage, count: number, archived: number): Promise<void> {
-  const { database, world } = stage;
+export async function loadEnded(cluster: BenchCluster, count: number, archived: number): Promise<void> {
+  const { database, service: service } = cluster;
   const wallets = await database.query<{ id: number; address: string; role: string }>(
     `SELECT id, address, role FROM pool_wallet ORDER BY id`,
   );
   const [pool, activation] = ['pool', 'activation'].map((role) => wallets.find((wallet) => wallet.role === role)!);
-  const receiver = world.accounts[0]!.address;
+  const receiver = service.accounts[0]!.address;
   const beginOf = (type: 'delegate' | 'undelegate' | 'activate', owner: string): string => {
     const terms = {
       permissionId: 2,
@@ -42,7 +42,7 @@ export async function loadEnded(stage: Stage, count: number, archived: number): 
     reclaim: beginOf('undelegate', pool!.address),
     activate: beginOf('activate', activation!.address),
   };
-  const projects = stage.tenants.map((tenant) => tenant.id);
+  const projects = cluster.tenants.map((tenant) => tenant.id);
   await database.transaction(async (tx) => {
     const run = (text: string, params: readonly unknown[] = []): Promise<unknown> =>
       tx.query({ text, query_timeout: LOAD_LIMIT_MS }, params);
@@ -64,7 +64,7 @@ export async function loadEnded(stage: Stage, count: number, archived: number): 
     await run(`UPDATE credit_account a SET balance_credits = e.credits
       FROM (SELECT project_id, sum(credits) AS credits FROM credit_entry GROUP BY project_id) e WHERE e.project_id = a.project_id`);
   });
-  await asAdmin(stage.world.databaseUrl, async (client) => {
+  await asAdmin(cluster.service.databaseUrl, async (client) => {
     const run = async (text: string): Promise<void> => {
       const statement = { text, query_timeout: LOAD_LIMIT_MS };
       await client.query(statement);
@@ -78,27 +78,27 @@ export async function loadEnded(stage: Stage, count: number, archived: number): 
 /** One service and its worker's services in this process, so that each part of its work is timed separately. */
 class Side {
   private constructor(
-    readonly stage: Stage,
+    readonly cluster: BenchCluster,
     private readonly worker: INestApplicationContext,
   ) {}
 
-  static async open(stage: Stage): Promise<Side> {
-    const side = new Side(stage, await openWorker({ ...stage.world.env, LOG_LEVEL: 'error' }));
+  static async open(cluster: BenchCluster): Promise<Side> {
+    const side = new Side(cluster, await openWorker({ ...cluster.service.env, LOG_LEVEL: 'error' }));
     // Runs passes until the ledger is judged to its end, as it is in a service that has always run.
     for (let before = -1n; ;) {
       await side.pass();
-      const [row] = await stage.database.query<{ entries_to: bigint }>('SELECT entries_to FROM reconcile_state');
+      const [row] = await cluster.database.query<{ entries_to: bigint }>('SELECT entries_to FROM reconcile_state');
       if (row!.entries_to === before) break;
       before = row!.entries_to;
     }
-    const found = await stage.database.query(`SELECT reason FROM sales_stop`);
+    const found = await cluster.database.query(`SELECT reason FROM sales_stop`);
     if (found.length > 0) throw new Error(`the fixture breaks a rule: ${JSON.stringify(found)}`);
     return side;
   }
 
   /** Returns the duration of a reconciler pass, ms. */
   async pass(): Promise<number> {
-    await this.stage.database.query(`UPDATE reconcile_state SET passed_at = NULL, lease_until = NULL`);
+    await this.cluster.database.query(`UPDATE reconcile_state SET passed_at = NULL, lease_until = NULL`);
     // A pass runs at the head, where a service that has always run already is.
     for (let blocks = 0; blocks < SEARCHES_MAX && (await this.worker.get(BlockFollower).runSearch()); blocks += 1);
     return timed(() => this.worker.get(Reconciler).reconcile());
@@ -106,7 +106,9 @@ class Side {
 
   /** Returns the duration of reading every wallet, ms. */
   async sync(): Promise<number> {
-    const wallets = await this.stage.database.query<{ address: string }>(`SELECT address FROM pool_wallet ORDER BY id`);
+    const wallets = await this.cluster.database.query<{ address: string }>(
+      `SELECT address FROM pool_wallet ORDER BY id`,
+    );
     return timed(async () => {
       for (const { address } of wallets) await this.worker.get(PoolSync).syncWallet(address);
     });
@@ -116,7 +118,7 @@ class Side {
   async start(): Promise<number> {
     let stop = (): Promise<void> => Promise.resolve();
     const ms = await timed(async () => {
-      const process = await this.stage.world.startWorker({ LOG_LEVEL: 'info' });
+      const process = await this.cluster.service.startWorker({ LOG_LEVEL: 'info' });
       stop = () => process.stop();
     });
     await stop();
@@ -136,8 +138,8 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 
 /** Measures both sides. `many` and `few` are loaded and otherwise idle. */
 export async function historyRows(
-  many: Stage,
-  few: Stage,
+  many: BenchCluster,
+  few: BenchCluster,
   { rounds, label }: { readonly rounds: number; readonly label: string },
 ): Promise<Row[]> {
   const [ours, limit] = [await Side.open(many), await Side.open(few)];

@@ -4,7 +4,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { freePort } from '../packages/local/src/ports.js';
 import type { NodeProcess } from '../packages/local/src/processes.js';
 import { median, type Row } from './measure.js';
-import type { Stage } from './stage.js';
+import type { BenchCluster } from './cluster.js';
 
 const RENTAL_SEC = 60;
 /**
@@ -120,21 +120,21 @@ export class Meter {
   buying: Promise<void> | undefined;
 
   private constructor(
-    private readonly stage: Stage,
+    private readonly cluster: BenchCluster,
     private readonly postmaster: number,
     private readonly apis: readonly { pid: number; url: string }[],
   ) {}
 
-  static async of(stage: Stage, processes = 1): Promise<Meter> {
-    const [row] = await stage.database.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+  static async of(cluster: BenchCluster, processes = 1): Promise<Meter> {
+    const [row] = await cluster.database.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
     const { ppid } = (await statOf(row?.pid ?? 0)) ?? { ppid: 0 };
     if (ppid === 0) throw new Error('Postgres must run on this machine');
-    const apis = [{ pid: stage.apiPid, url: stage.apiUrl }];
+    const apis = [{ pid: cluster.apiPid, url: cluster.apiUrl }];
     while (apis.length < processes) {
-      const { process, baseUrl } = await stage.world.startApi(await freePort(), { LOG_LEVEL: 'info' });
+      const { process, baseUrl } = await cluster.service.startApi(await freePort(), { LOG_LEVEL: 'info' });
       apis.push({ pid: process.pid, url: baseUrl });
     }
-    return new Meter(stage, ppid, apis);
+    return new Meter(cluster, ppid, apis);
   }
 
   async startWorkers(): Promise<void> {
@@ -142,7 +142,7 @@ export class Meter {
       this.apis.map(async () => {
         const adminPort = await freePort();
         const env = { LOG_LEVEL: 'info', ADMIN_PORT: adminPort.toString() };
-        return { process: await this.stage.world.startWorker(env), adminPort };
+        return { process: await this.cluster.service.startWorker(env), adminPort };
       }),
     );
   }
@@ -151,7 +151,7 @@ export class Meter {
   async stopWorkers(): Promise<void> {
     await Promise.all(this.workers.map(({ process }) => process.stop()));
     this.workers = [];
-    await this.stage.sellWithoutWorker();
+    await this.cluster.sellWithoutWorker();
   }
 
   /** Measures the idle consumption, which later measurements subtract. */
@@ -228,7 +228,7 @@ export class Meter {
   }
 
   private async areOver(): Promise<boolean> {
-    const [row] = await this.stage.database.query<{ open: bigint }>(
+    const [row] = await this.cluster.database.query<{ open: bigint }>(
       `SELECT (SELECT count(*) FROM leg WHERE status <> 'reclaimed')
         + (SELECT count(*) FROM event WHERE position IS NULL AND type IS NOT NULL) AS open`,
     );
@@ -237,9 +237,9 @@ export class Meter {
 
   private async buy(durationSec: number): Promise<void> {
     this.bought += 1;
-    const body = { receive_address: this.stage.sender, energy: 65_000, duration_sec: durationSec };
-    const { status, text } = await this.stage.send(
-      this.stage.request(this.stage.tenant(this.bought), 'POST', '/v1/orders', body),
+    const body = { receive_address: this.cluster.sender, energy: 65_000, duration_sec: durationSec };
+    const { status, text } = await this.cluster.send(
+      this.cluster.request(this.cluster.tenant(this.bought), 'POST', '/v1/orders', body),
       this.apis[this.bought % this.apis.length]?.url,
     );
     if (status !== 202 && status !== 200) throw new Error(`an order was answered ${status.toString()}: ${text}`);

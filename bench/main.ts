@@ -21,7 +21,7 @@ import { scaleRows, unnamedRow } from './rows-scale.js';
 import { signatureRows } from './rows-signatures.js';
 import { delegationsPerSec } from './rows-worker.js';
 import { COLLECTING, RENTAL_SEC, soak } from './soak.js';
-import { Stage } from './stage.js';
+import { BenchCluster } from './cluster.js';
 import { addressFromBytes } from '../src/chain/address.js';
 
 /** The final check requests every transaction of a soak again. */
@@ -74,22 +74,22 @@ function add(command: string, ...rows: Row[]): void {
   console.error(tableOf(more).split('\n').slice(2).join('\n'));
 }
 
-async function withStage(
+async function withCluster(
   name: string,
-  open: Parameters<typeof Stage.open>[0],
-  work: (stage: Stage) => Promise<void>,
+  open: Parameters<typeof BenchCluster.open>[0],
+  work: (cluster: BenchCluster) => Promise<void>,
 ): Promise<void> {
   console.error(`\n${name}`);
-  const stage = await Stage.open(open);
+  const cluster = await BenchCluster.open(open);
   try {
-    await work(stage);
+    await work(cluster);
   } finally {
-    await stage.close();
+    await cluster.close();
   }
 }
 
-async function httpRows(stage: Stage): Promise<void> {
-  const http = await HttpRows.open(stage, pace);
+async function httpRows(cluster: BenchCluster): Promise<void> {
+  const http = await HttpRows.open(cluster, pace);
   add('--only http', ...(await http.quotes()));
   const receivers = Array.from({ length: options.quick ? 6000 : 30_000 }, () =>
     addressFromBytes(Buffer.concat([Buffer.of(0x41), randomBytes(20)])),
@@ -100,15 +100,15 @@ async function httpRows(stage: Stage): Promise<void> {
   add('--only http', ...(await http.limitOfOrders()));
 }
 
-async function startUps(stage: Stage): Promise<void> {
+async function startUps(cluster: BenchCluster): Promise<void> {
   const times: Record<'API' | 'worker', number[]> = { API: [], worker: [] };
   for (let index = 0; index < (options.quick ? 1 : 4); index += 1) {
     const api = performance.now();
-    const started = await stage.world.startApi(0, { LOG_LEVEL: 'info' });
+    const started = await cluster.service.startApi(0, { LOG_LEVEL: 'info' });
     times.API.push(performance.now() - api);
     await started.process.stop();
     const worker = performance.now();
-    const process = await stage.world.startWorker({ LOG_LEVEL: 'info' });
+    const process = await cluster.service.startWorker({ LOG_LEVEL: 'info' });
     times.worker.push(performance.now() - worker);
     await process.stop();
   }
@@ -118,26 +118,26 @@ async function startUps(stage: Stage): Promise<void> {
 
 const startedAt = performance.now();
 if (options.soak) {
-  await withStage(
+  await withCluster(
     'soak',
     { blockMs: 3000, solidLag: 19, env: { ...COLLECTING, DURATION_MIN_SEC: RENTAL_SEC.toString() } },
-    async (stage) => {
-      add('--soak', ...(await soak(stage, Number(options.rate), Number(options.minutes))));
+    async (cluster) => {
+      add('--soak', ...(await soak(cluster, Number(options.rate), Number(options.minutes))));
       // Throws unless the records are correct.
-      const verified = await stage.world.cliWithin(VERIFY_LIMIT_MS, 'verify', '--full');
+      const verified = await cluster.service.cliWithin(VERIFY_LIMIT_MS, 'verify', '--full');
       console.error(`verify: ${JSON.stringify(verified).slice(0, 200)}`);
     },
   );
 } else {
-  if (only.test('http')) await withStage('requests', { blockMs: 1000, solidLag: 4 }, httpRows);
+  if (only.test('http')) await withCluster('requests', { blockMs: 1000, solidLag: 4 }, httpRows);
   if (only.test('signatures')) {
-    await withStage('signatures', { blockMs: 1000, solidLag: 4 }, async (stage) => {
-      add('--only signatures', ...(await signatureRows(stage, pace)));
+    await withCluster('signatures', { blockMs: 1000, solidLag: 4 }, async (cluster) => {
+      add('--only signatures', ...(await signatureRows(cluster, pace)));
     });
   }
   if (only.test('fairness')) {
-    await withStage('fairness', { blockMs: 1000, solidLag: 4 }, async (stage) => {
-      add('--only fairness', ...(await fairnessRows(stage, pace)));
+    await withCluster('fairness', { blockMs: 1000, solidLag: 4 }, async (cluster) => {
+      add('--only fairness', ...(await fairnessRows(cluster, pace)));
     });
   }
   const historyAlone = options.only === 'history';
@@ -152,10 +152,10 @@ if (options.soak) {
     add(`--${name} --only none`, ...rows.orders);
   }
   if (only.test('worker')) {
-    await withStage('worker', { blockMs: 1000, solidLag: 3 }, async (stage) => {
+    await withCluster('worker', { blockMs: 1000, solidLag: 3 }, async (cluster) => {
       const orders = options.quick ? 400 : 4000;
-      add('--only worker', await delegationsPerSec(stage, options.quick ? 2 : 3, orders));
-      await startUps(stage);
+      add('--only worker', await delegationsPerSec(cluster, options.quick ? 2 : 3, orders));
+      await startUps(cluster);
     });
   }
   if (only.test('follow')) {
@@ -185,29 +185,29 @@ if (options.soak) {
     add('--only webhooks', ...(await webhookRows({ blockMs: 1000, solidLag: 4 }, options.quick ? 10 : 60)));
   }
   if (only.test('deposits')) {
-    await withStage('deposits', { blockMs: 1000, solidLag: 3 }, async (stage) => {
-      add('--only deposits', ...(await depositRows(stage, options.quick ? 200 : 1000)));
+    await withCluster('deposits', { blockMs: 1000, solidLag: 3 }, async (cluster) => {
+      add('--only deposits', ...(await depositRows(cluster, options.quick ? 200 : 1000)));
     });
   }
   if (only.test('auto-delegations')) {
-    await withStage('auto-delegations by their number', { blockMs: 3000, solidLag: 3 }, async (stage) => {
+    await withCluster('auto-delegations by their number', { blockMs: 3000, solidLag: 3 }, async (cluster) => {
       const [rounds, blocks] = options.quick ? [1, 3] : [2, 12];
-      add('--only auto-delegations', ...(await autoDelegationRows(stage, rounds, blocks)));
+      add('--only auto-delegations', ...(await autoDelegationRows(cluster, rounds, blocks)));
     });
   }
   if (only.test('refills')) {
-    await withStage('five hundred uses in a block', { blockMs: 3000, solidLag: 3 }, async (stage) => {
-      add('--only refills', await refillRow(stage, options.quick ? 1 : 3));
+    await withCluster('five hundred uses in a block', { blockMs: 3000, solidLag: 3 }, async (cluster) => {
+      add('--only refills', await refillRow(cluster, options.quick ? 1 : 3));
     });
   }
   if (only.test('consoles')) {
     // The consoles' database logins are created only in a database of the bench's own.
     if (process.env['DATABASE_URL'] === undefined) {
-      await withStage(
+      await withCluster(
         'the consoles',
         { blockMs: 3000, solidLag: 3, env: { DEPOSIT_XPUB: localDepositXpub() }, credits: CONSOLE_CREDITS },
-        async (stage) => {
-          add('--only consoles', ...(await consoleRows(stage, options.quick ? QUICK_PACE : FULL_PACE)));
+        async (cluster) => {
+          add('--only consoles', ...(await consoleRows(cluster, options.quick ? QUICK_PACE : FULL_PACE)));
         },
       );
     } else console.error('\nthe consoles: not with DATABASE_URL, which has no logins of theirs');
@@ -217,10 +217,10 @@ if (options.soak) {
     add('--only migration', ...(await migrationRows(options.quick ? 20_000 : 1_000_000, options.quick ? 1 : 3)));
   }
   if (only.test('latency')) {
-    await withStage('latency', { blockMs: 3000, solidLag: 3 }, async (stage) => {
-      await stage.world.startWorker({ LOG_LEVEL: 'info' });
-      add('--only latency', ...(await latencies(stage, options.quick ? 5 : 40)));
-      add('--only latency', ...(await latenciesAtRate(stage, 50, options.quick ? 5 : 60)));
+    await withCluster('latency', { blockMs: 3000, solidLag: 3 }, async (cluster) => {
+      await cluster.service.startWorker({ LOG_LEVEL: 'info' });
+      add('--only latency', ...(await latencies(cluster, options.quick ? 5 : 40)));
+      add('--only latency', ...(await latenciesAtRate(cluster, 50, options.quick ? 5 : 60)));
     });
   }
 }

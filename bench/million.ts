@@ -3,7 +3,7 @@
 import { FEW, historyRows, loadEnded } from './history.js';
 import type { Row } from './measure.js';
 import { HttpRows, type Pace } from './rows-http.js';
-import { Stage, type StageOptions } from './stage.js';
+import { BenchCluster, type BenchClusterOptions } from './cluster.js';
 
 /** Of ten million orders, the most recent ones are not archived yet. */
 const NOT_ARCHIVED = 1_000_000;
@@ -22,13 +22,13 @@ export interface MillionTerms {
 
 /** Measures a worker's recurring work and, unless `historyAlone`, orders too. */
 export async function millionRows(
-  options: StageOptions,
+  options: BenchClusterOptions,
   pace: Pace,
   { orders: count, goal, historyAlone }: MillionTerms,
 ): Promise<MillionRows> {
-  const many = await Stage.open(options);
+  const many = await BenchCluster.open(options);
   try {
-    const few = await Stage.open({ ...options, databaseUrl: many.world.databaseUrl });
+    const few = await BenchCluster.open({ ...options, databaseUrl: many.service.databaseUrl });
     try {
       await loadEnded(many, count, Math.max(0, count - NOT_ARCHIVED));
       await loadEnded(few, FEW, 0);
@@ -36,7 +36,7 @@ export async function millionRows(
       const history = await historyRows(many, few, { rounds: pace.rounds * 2, label });
       if (historyAlone) return { history, orders: [] };
       // Workers have run and stopped: their reading of the wallets would expire within a minute or two.
-      for (const stage of [many, few]) await stage.sellWithoutWorker();
+      for (const cluster of [many, few]) await cluster.sellWithoutWorker();
       const rows = await HttpRows.open(many, pace);
       const others = await HttpRows.open(few, pace);
       const orders = await rows.ordersAgainst(others, label, 'the same with few orders', goal);

@@ -3,7 +3,7 @@ import { forEachConcurrently } from '../src/base/concurrency.js';
 import { newChainAccount, type ChainAccount } from '../packages/local/src/chain-account.js';
 import { cpuMs } from './cpu.js';
 import { median, percentile, type Row } from './measure.js';
-import type { Stage } from './stage.js';
+import type { BenchCluster } from './cluster.js';
 
 const WAIT_LIMIT_MS = 120_000;
 const AT_ONCE = 16;
@@ -35,26 +35,26 @@ const SET = `INSERT INTO auto_delegation (project_id, address, api_key_id, keep_
   ON CONFLICT (project_id, address) DO UPDATE SET keep_energy = excluded.keep_energy, refill_below = excluded.refill_below,
     fence = auto_delegation.fence + 1, due_at = NULL, check_at = NULL`;
 
-/** Measures on a stage with main-net block times. */
-export async function autoDelegationRows(stage: Stage, rounds: number, blocks: number): Promise<Row[]> {
-  const callers = await accounts(stage, CALLERS);
-  const shared = await accounts(stage, SHARED);
-  const worker = await stage.world.startWorker({ LOG_LEVEL: 'info' });
-  await rentFor(stage, callers, CALLERS_ENERGY);
-  await rentFor(stage, shared, SHARED_ENERGY);
+/** Measures on a cluster with main-net block times. */
+export async function autoDelegationRows(cluster: BenchCluster, rounds: number, blocks: number): Promise<Row[]> {
+  const callers = await accounts(cluster, CALLERS);
+  const shared = await accounts(cluster, SHARED);
+  const worker = await cluster.service.startWorker({ LOG_LEVEL: 'info' });
+  await rentFor(cluster, callers, CALLERS_ENERGY);
+  await rentFor(cluster, shared, SHARED_ENERGY);
   const perBlock = new Map<number, number[]>(SIZES.map((size) => [size, []]));
   const parts: Record<'worker' | 'Postgres', number[]>[] = [];
   for (let round = 0; round < rounds; round += 1) {
     for (const [index, size] of SIZES.entries()) {
-      await fill(stage, { callers, shared, size });
-      const used = await whileUsed(stage, worker.pid, callers, blocks);
+      await fill(cluster, { callers, shared, size });
+      const used = await whileUsed(cluster, worker.pid, callers, blocks);
       perBlock.get(size)!.push(used.worker + used.Postgres);
       parts[index] ??= { worker: [], Postgres: [] };
       parts[index].worker.push(used.worker);
       parts[index].Postgres.push(used.Postgres);
     }
   }
-  await stage.database.query('DELETE FROM auto_delegation');
+  await cluster.database.query('DELETE FROM auto_delegation');
   await worker.stop();
   const [few, ...more] = SIZES.map((size) => perBlock.get(size)!);
   return more.map((many, index) => {
@@ -75,10 +75,10 @@ export async function autoDelegationRows(stage: Stage, rounds: number, blocks: n
 }
 
 /** Uses five hundred addresses in one block, `rounds` times; each then needs a refill. */
-export async function refillRow(stage: Stage, rounds: number): Promise<Row> {
-  const used = await accounts(stage, USED);
-  await stage.world.startWorker({ LOG_LEVEL: 'info' });
-  await rentFor(stage, used, SHARED_ENERGY);
+export async function refillRow(cluster: BenchCluster, rounds: number): Promise<Row> {
+  const used = await accounts(cluster, USED);
+  await cluster.service.startWorker({ LOG_LEVEL: 'info' });
+  await rentFor(cluster, used, SHARED_ENERGY);
   const took: number[] = [];
   const bought: number[] = [];
   let inTime = 0;
@@ -87,13 +87,13 @@ export async function refillRow(stage: Stage, rounds: number): Promise<Row> {
   for (let round = 0; round < rounds; round += 1) {
     const keep = KEEP + round * SHARED_ENERGY;
     const addresses = used.map(({ address }) => address);
-    await stage.database.query(SET, [stage.tenants.map(({ id }) => id), addresses, keep, keep]);
-    const [before] = await stage.database.query<{ id: bigint }>('SELECT max(id) AS id FROM orders');
-    const calls = await signedCalls(stage, used);
-    await nextBlock(stage);
+    await cluster.database.query(SET, [cluster.tenants.map(({ id }) => id), addresses, keep, keep]);
+    const [before] = await cluster.database.query<{ id: bigint }>('SELECT max(id) AS id FROM orders');
+    const calls = await signedCalls(cluster, used);
+    await nextBlock(cluster);
     await forEachConcurrently(calls, AT_ONCE, (send) => send());
-    const seenAtMs = await nextBlock(stage);
-    const refills = await refillsAfter(stage, before!.id);
+    const seenAtMs = await nextBlock(cluster);
+    const refills = await refillsAfter(cluster, before!.id);
     blocks.push(new Set(refills.map((refill) => refill.used_block)).size);
     for (const refill of refills) {
       took.push(refill.sent_at.getTime() - seenAtMs);
@@ -119,31 +119,31 @@ export async function refillRow(stage: Stage, rounds: number): Promise<Row> {
 }
 
 /** Creates accounts funded by the bank. */
-async function accounts(stage: Stage, count: number): Promise<ChainAccount[]> {
+async function accounts(cluster: BenchCluster, count: number): Promise<ChainAccount[]> {
   const made = Array.from({ length: count }, newChainAccount);
-  const { wallet, bank } = stage.world;
+  const { wallet, bank } = cluster.service;
   await forEachConcurrently(made, AT_ONCE, async ({ address }) => {
     const transfer = { owner_address: bank.address, to_address: address, amount: SPENDING_SUN };
     await wallet.send('createtransaction', transfer, bank);
   });
-  await nextBlock(stage);
-  await nextBlock(stage);
+  await nextBlock(cluster);
+  await nextBlock(cluster);
   return made;
 }
 
 /** Rents energy for the receivers and waits until all orders are settled. */
-async function rentFor(stage: Stage, receivers: readonly ChainAccount[], energy: number): Promise<void> {
+async function rentFor(cluster: BenchCluster, receivers: readonly ChainAccount[], energy: number): Promise<void> {
   await forEachConcurrently([...receivers.entries()], AT_ONCE, async ([index, { address }]) => {
     const body = { receive_address: address, energy, duration_sec: DAY_SEC };
-    const { status, text } = await stage.send(stage.request(stage.tenant(index), 'POST', '/v1/orders', body));
+    const { status, text } = await cluster.send(cluster.request(cluster.tenant(index), 'POST', '/v1/orders', body));
     if (status !== 202) throw new Error(`an order was answered ${status.toString()}: ${text}`);
   });
-  await settled(stage);
+  await settled(cluster);
 }
 
-async function settled(stage: Stage): Promise<void> {
+async function settled(cluster: BenchCluster): Promise<void> {
   await until(async () => {
-    const [row] = await stage.database.query<{ open: boolean }>(
+    const [row] = await cluster.database.query<{ open: boolean }>(
       'SELECT EXISTS (SELECT FROM orders WHERE NOT settled) AS open',
     );
     return row?.open === false;
@@ -157,9 +157,9 @@ interface Filling {
 }
 
 /** Fills up to `size` auto-delegations: those in use, and others in the slow cycle. */
-async function fill(stage: Stage, { callers, shared, size }: Filling): Promise<void> {
-  const { database } = stage;
-  const { id } = stage.tenant(0);
+async function fill(cluster: BenchCluster, { callers, shared, size }: Filling): Promise<void> {
+  const { database } = cluster;
+  const { id } = cluster.tenant(0);
   await database.query('DELETE FROM auto_delegation');
   await database.query(SET, [[id], callers.map(({ address }) => address), KEEP, 1]);
   await database.query({ text: FILL, query_timeout: WAIT_LIMIT_MS }, [
@@ -169,35 +169,35 @@ async function fill(stage: Stage, { callers, shared, size }: Filling): Promise<v
   ]);
   await database.query({ text: 'VACUUM (ANALYZE) auto_delegation', query_timeout: WAIT_LIMIT_MS });
   await database.query({ text: 'CHECKPOINT', query_timeout: WAIT_LIMIT_MS });
-  await nextBlock(stage);
-  await nextBlock(stage);
+  await nextBlock(cluster);
+  await nextBlock(cluster);
 }
 
 /** Lets each caller use the token in this many blocks. Returns the CPU per block, ms. */
 async function whileUsed(
-  stage: Stage,
+  cluster: BenchCluster,
   worker: number,
   callers: readonly ChainAccount[],
   blocks: number,
 ): Promise<Record<'worker' | 'Postgres', number>> {
-  await nextBlock(stage);
-  const backends = await stage.database.query<{ pid: number }>(
+  await nextBlock(cluster);
+  const backends = await cluster.database.query<{ pid: number }>(
     `SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`,
   );
   const cpu = async () => [await cpuMs([worker]), await cpuMs(backends.map(({ pid }) => pid))] as const;
   const before = await cpu();
   for (let block = 0; block < blocks; block += 1) {
-    const calls = await signedCalls(stage, callers);
+    const calls = await signedCalls(cluster, callers);
     await forEachConcurrently(calls, AT_ONCE, (send) => send());
-    await nextBlock(stage);
+    await nextBlock(cluster);
   }
   const after = await cpu();
   return { worker: (after[0] - before[0]) / blocks, Postgres: (after[1] - before[1]) / blocks };
 }
 
 /** Builds one token call for each caller, signed but not sent. */
-async function signedCalls(stage: Stage, callers: readonly ChainAccount[]): Promise<(() => Promise<void>)[]> {
-  const { wallet, token } = stage.world;
+async function signedCalls(cluster: BenchCluster, callers: readonly ChainAccount[]): Promise<(() => Promise<void>)[]> {
+  const { wallet, token } = cluster.service;
   const calls: (() => Promise<void>)[] = [];
   await forEachConcurrently(callers, AT_ONCE, async (caller) => {
     const made = await wallet.post('wallet/triggersmartcontract', {
@@ -223,11 +223,11 @@ interface Refilled {
 }
 
 /** Returns the purchases after an order, once all are settled. */
-async function refillsAfter(stage: Stage, orderId: bigint): Promise<Refilled[]> {
-  await nextBlock(stage);
-  await nextBlock(stage);
-  await settled(stage);
-  return stage.database.query<Refilled>(
+async function refillsAfter(cluster: BenchCluster, orderId: bigint): Promise<Refilled[]> {
+  await nextBlock(cluster);
+  await nextBlock(cluster);
+  await settled(cluster);
+  return cluster.database.query<Refilled>(
     `SELECT a.used_block, t.block_number, o.created_at AS bought_at, min(b.sent_at) AS sent_at
        FROM orders o JOIN chain_tx t ON t.order_id = o.id AND t.purpose = 'delegate' AND t.status = 'solid'
        JOIN broadcast b ON b.chain_tx_id = t.id
@@ -238,8 +238,8 @@ async function refillsAfter(stage: Stage, orderId: bigint): Promise<Refilled[]> 
 }
 
 /** Waits for a new head and returns this machine's time. */
-async function nextBlock(stage: Stage): Promise<number> {
-  const { wallet } = stage.world;
+async function nextBlock(cluster: BenchCluster): Promise<number> {
+  const { wallet } = cluster.service;
   const before = await wallet.headTime();
   await until(async () => (await wallet.headTime()) > before, 'a block', 20);
   return Date.now();

@@ -9,7 +9,7 @@ import { AUDIENCES, type Audience } from '../src/domain/audience.js';
 import { loadConsoles, ORDERS, type Loaded } from './console-load.js';
 import { figure, percentile, type Row } from './measure.js';
 import type { Credits } from '../src/domain/units.js';
-import type { Stage } from './stage.js';
+import type { BenchCluster } from './cluster.js';
 
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 const ASSETS = new URL('../packages/console/dist/assets/', import.meta.url);
@@ -32,18 +32,18 @@ export interface ConsolePace {
 export const FULL_PACE: ConsolePace = { orders: ORDERS, requests: 200, views: 7 };
 export const QUICK_PACE: ConsolePace = { orders: 20_000, requests: 20, views: 2 };
 
-/** Measures the consoles. `stage` needs its own Postgres, where the consoles' logins are created, and DEPOSIT_XPUB. */
-export async function consoleRows(stage: Stage, pace: ConsolePace): Promise<Row[]> {
-  return measureConsoles(stage, await loadConsoles(stage, pace.orders), pace);
+/** Measures the consoles. `cluster` needs its own Postgres, where the consoles' logins are created, and DEPOSIT_XPUB. */
+export async function consoleRows(cluster: BenchCluster, pace: ConsolePace): Promise<Row[]> {
+  return measureConsoles(cluster, await loadConsoles(cluster, pace.orders), pace);
 }
 
-async function measureConsoles(stage: Stage, loaded: Loaded, pace: ConsolePace): Promise<Row[]> {
+async function measureConsoles(cluster: BenchCluster, loaded: Loaded, pace: ConsolePace): Promise<Row[]> {
   // Fills the caches of prices and fees, as in a running service.
-  await stage.send(
-    stage.request(stage.tenant(1), 'POST', '/v1/quotes', { receive_address: stage.sender, energy: 65_000 }),
+  await cluster.send(
+    cluster.request(cluster.tenant(1), 'POST', '/v1/quotes', { receive_address: cluster.sender, energy: 65_000 }),
   );
   // The line with the listening address has level info.
-  const consoles = await DemoConsoles.start(stage.world, { LOG_LEVEL: 'info' });
+  const consoles = await DemoConsoles.start(cluster.service, { LOG_LEVEL: 'info' });
   try {
     await consoles.signUp([loaded.largest, loaded.small]);
     const rows: Row[] = [];

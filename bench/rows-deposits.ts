@@ -9,7 +9,7 @@ import { newChainAccount } from '../packages/local/src/chain-account.js';
 import { sleep } from '../src/base/clock.js';
 import { BlockFollower, DepositAddresses, DepositTerms, openParts, openWorker, Rescan } from './dist.js';
 import type { Row } from './measure.js';
-import type { Stage } from './stage.js';
+import type { BenchCluster } from './cluster.js';
 
 const FIRST = 70_000_000;
 const GOAL_PER_SEC = 20;
@@ -44,22 +44,23 @@ interface Reading {
   readonly goOn: (newest: number) => void;
 }
 
-export async function depositRows(stage: Stage, blocks: number): Promise<Row[]> {
-  const env = { ...stage.world.env, DEPOSIT_XPUB: XPUB, DEPOSIT_AUTO_MAX_USD: '100000000', LOG_LEVEL: 'warn' };
+export async function depositRows(cluster: BenchCluster, blocks: number): Promise<Row[]> {
+  const env = { ...cluster.service.env, DEPOSIT_XPUB: XPUB, DEPOSIT_AUTO_MAX_USD: '100000000', LOG_LEVEL: 'warn' };
   const parts = await openParts(env);
   const paid = await accountFor(parts.get(DepositAddresses));
   await parts.close();
   for (const asset of ['TRX', 'USDT']) {
-    await stage.database.query(`INSERT INTO asset_rate (asset, minute, rate_e8) VALUES ($1, '2023-11-14', 30000000)`, [
-      asset,
-    ]);
+    await cluster.database.query(
+      `INSERT INTO asset_rate (asset, minute, rate_e8) VALUES ($1, '2023-11-14', 30000000)`,
+      [asset],
+    );
   }
   const usual = { first: FIRST, blocks, transactions: 100 };
   const full = { first: 2 * FIRST, blocks: Math.ceil(blocks / 5), transactions: 500 };
   const rows: Row[] = [];
   for (const chain of [usual, full]) {
-    await withChain(stage, chain, { ...env, PAID: paid }, async (reading) => {
-      rows.push(await catchUp(stage, chain, reading));
+    await withChain(cluster, chain, { ...env, PAID: paid }, async (reading) => {
+      rows.push(await catchUp(cluster, chain, reading));
       if (chain === usual) rows.push(await readAgain(chain, reading));
     });
   }
@@ -67,7 +68,7 @@ export async function depositRows(stage: Stage, blocks: number): Promise<Row[]> 
 }
 
 async function withChain(
-  stage: Stage,
+  cluster: BenchCluster,
   { first, blocks, transactions }: Chain,
   env: NodeJS.ProcessEnv,
   work: (reading: Reading) => Promise<void>,
@@ -75,7 +76,7 @@ async function withChain(
   const child = fork(fileURLToPath(new URL('deposit-node.mjs', import.meta.url)), [], {
     env: {
       ...process.env,
-      TOKEN: stage.world.token,
+      TOKEN: cluster.service.token,
       PAYER: newChainAccount().address,
       PAID: env['PAID'],
       OTHERS: JSON.stringify(Array.from({ length: 100 }, () => newChainAccount().address)),
@@ -87,11 +88,11 @@ async function withChain(
   });
   try {
     const nodes = await new Promise<Nodes>((resolve) => child.once('message', (message) => resolve(message as Nodes)));
-    await stage.database.query(
+    await cluster.database.query(
       `UPDATE deposit_cursor SET block_number = $1, block_id = $2, block_at = $3, lease_until = NULL`,
       [first, Buffer.from(nodes.firstId, 'hex'), new Date(nodes.firstMs)],
     );
-    await stage.database.query(`UPDATE reconcile_state SET scanned_to = $1`, [first]);
+    await cluster.database.query(`UPDATE reconcile_state SET scanned_to = $1`, [first]);
     const urls = nodes.ports.map((port) => `http://127.0.0.1:${port.toString()}`).join(',');
     const own = { ...env, TRON_FULL_NODE_URLS: urls, TRON_SOLIDITY_NODE_URLS: urls };
     const worker = await openWorker(own);
@@ -105,7 +106,11 @@ async function withChain(
   }
 }
 
-async function catchUp(stage: Stage, { first, blocks, transactions }: Chain, { worker }: Reading): Promise<Row> {
+async function catchUp(
+  cluster: BenchCluster,
+  { first, blocks, transactions }: Chain,
+  { worker }: Reading,
+): Promise<Row> {
   const before = process.cpuUsage();
   const startedMs = performance.now();
   const follower = worker.get(BlockFollower);
@@ -114,7 +119,7 @@ async function catchUp(stage: Stage, { first, blocks, transactions }: Chain, { w
   await Promise.all([untilOver(() => follower.runPass()), untilOver(() => follower.runSearch())]);
   const seconds = (performance.now() - startedMs) / 1000;
   const { user, system } = process.cpuUsage(before);
-  const [read] = await stage.database.query<{ block_number: bigint; scanned_to: bigint; deposits: number }>(
+  const [read] = await cluster.database.query<{ block_number: bigint; scanned_to: bigint; deposits: number }>(
     `SELECT block_number, scanned_to, (SELECT count(*)::integer FROM deposit WHERE block_number > $1) AS deposits
        FROM deposit_cursor, reconcile_state`,
     [first],
@@ -189,7 +194,7 @@ function rowOf(measured: {
   return { ...said, unit: '/s', ours: perSec, limit, ratio, goal: '> 1', spread: [ratio, ratio] };
 }
 
-/** Returns the first address of the account, assigned to a project of the stage. */
+/** Returns the first address of the account, assigned to a project of the cluster. */
 async function accountFor(addresses: InstanceType<typeof DepositAddresses>): Promise<string> {
   await addresses.useAccount({ number: FIRST, id: '00'.repeat(32), timestampMs: 0 }, AUTHOR);
   while ((await addresses.assignMissing()) > 0);

@@ -3,10 +3,10 @@
 // is written or numbered. The copy's expectations for `verify` are patched too.
 import { plant } from '../test/chaos/planted.js';
 import { SCHEMA, type PlantedBug } from '../test/chaos/planted-bug.js';
-import { bindBuild, copyOfBuild } from '../test/chaos/workshop.js';
+import { bindBuild, copyOfBuild } from '../test/chaos/workspace.js';
 import { atOnce, CHAIN, lives, Meter, spentRow, type LifePace, type Rounds } from './lives.js';
 import type { Row } from './measure.js';
-import { Stage } from './stage.js';
+import { BenchCluster } from './cluster.js';
 
 const WITHOUT_EVENTS: PlantedBug = {
   name: 'without events',
@@ -37,14 +37,14 @@ export interface EventPace extends LifePace {
 
 export async function eventRows(pace: EventPace): Promise<Row[]> {
   const copy = await copyOfBuild();
-  const stages: Stage[] = [];
+  const clusters: BenchCluster[] = [];
   try {
     await plant(copy.dist, WITHOUT_EVENTS);
     await bindBuild(copy.dist);
     for (const build of [undefined, copy.root]) {
-      stages.push(await Stage.open({ ...CHAIN, ...(build === undefined ? {} : { build }) }));
+      clusters.push(await BenchCluster.open({ ...CHAIN, ...(build === undefined ? {} : { build }) }));
     }
-    const [ours, bare] = await Promise.all(stages.map((stage) => Meter.of(stage)));
+    const [ours, bare] = await Promise.all(clusters.map((cluster) => Meter.of(cluster)));
     if (ours === undefined || bare === undefined) throw new Error('two services are measured');
     await Promise.all([ours.startWorkers(), bare.startWorkers()]);
     const living = await lives(pace, [ours, bare]);
@@ -55,7 +55,7 @@ export async function eventRows(pace: EventPace): Promise<Row[]> {
       rowOf('CPU of an order’s whole life, numberer included', 'ratio ≤ 1.10', living),
     ];
   } finally {
-    for (const stage of stages) await stage.close();
+    for (const cluster of clusters) await cluster.close();
     await copy.remove();
   }
 }

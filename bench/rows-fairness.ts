@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import autocannon from 'autocannon';
 import type { Pace } from './rows-http.js';
 import { drive, figure, median, type Row } from './measure.js';
-import type { Stage, Tenant } from './stage.js';
+import type { BenchCluster, Tenant } from './cluster.js';
 
 const PAYING_PER_SEC = 50;
 const REFUSED_CALLERS = 12;
@@ -17,8 +17,8 @@ const SECONDS_FACTOR = 2;
 /** Postgres publishes session statistics at most every second. */
 const COUNTED_MS = 1500;
 
-function orders(stage: Stage, tenant: Tenant): autocannon.Request[] {
-  const request = stage.request(tenant, 'POST', '/v1/orders', { receive_address: stage.sender, energy: 65_000 });
+function orders(cluster: BenchCluster, tenant: Tenant): autocannon.Request[] {
+  const request = cluster.request(tenant, 'POST', '/v1/orders', { receive_address: cluster.sender, energy: 65_000 });
   const setupRequest = (made: autocannon.Request): autocannon.Request => ({
     ...made,
     headers: { ...made.headers, 'Idempotency-Key': randomBytes(16).toString('base64url') },
@@ -46,9 +46,9 @@ async function at(
   return result.latency.p50;
 }
 
-async function sessions(stage: Stage): Promise<number> {
+async function sessions(cluster: BenchCluster): Promise<number> {
   await new Promise((resolve) => setTimeout(resolve, COUNTED_MS));
-  const [row] = await stage.database.query<{ sessions: bigint }>(
+  const [row] = await cluster.database.query<{ sessions: bigint }>(
     `SELECT sessions FROM pg_stat_database WHERE datname = current_database()`,
   );
   return Number(row?.sessions ?? 0n);
@@ -80,24 +80,25 @@ async function beside(
 }
 
 /** Creates a page of orders and returns the request that lists it. */
-async function listing(stage: Stage): Promise<autocannon.Request> {
-  const tenant = stage.tenant(1);
+async function listing(cluster: BenchCluster): Promise<autocannon.Request> {
+  const tenant = cluster.tenant(1);
   for (let index = 0; index < LISTED; index += 1) {
-    const { status } = await stage.send(
-      stage.request(tenant, 'POST', '/v1/orders', { receive_address: stage.sender, energy: 65_000 }),
+    const { status } = await cluster.send(
+      cluster.request(tenant, 'POST', '/v1/orders', { receive_address: cluster.sender, energy: 65_000 }),
     );
     if (status !== 202) throw new Error(`an order to be listed was answered ${status.toString()}`);
   }
-  return stage.request(tenant, 'GET', `/v1/orders?limit=${LISTED.toString()}`);
+  return cluster.request(tenant, 'GET', `/v1/orders?limit=${LISTED.toString()}`);
 }
 
-export async function fairnessRows(stage: Stage, pace: Pace): Promise<Row[]> {
+export async function fairnessRows(cluster: BenchCluster, pace: Pace): Promise<Row[]> {
   const paying = { perSec: PAYING_PER_SEC, connections: 10, status: 202 };
   const refused = { perSec: REFUSED_CALLERS * REFUSED_PER_SEC, connections: REFUSED_CALLERS, status: 402 };
   const poor: autocannon.Request[] = [];
-  for (let index = 0; index < REFUSED_CALLERS; index += 1) poor.push(...orders(stage, await stage.poorTenant(index)));
-  const payer = orders(stage, stage.tenant(0));
-  const alone = async (seconds: number): Promise<number> => at(stage.apiUrl, payer, { ...paying, seconds });
+  for (let index = 0; index < REFUSED_CALLERS; index += 1)
+    poor.push(...orders(cluster, await cluster.poorTenant(index)));
+  const payer = orders(cluster, cluster.tenant(0));
+  const alone = async (seconds: number): Promise<number> => at(cluster.apiUrl, payer, { ...paying, seconds });
   // Warm-up: the first orders of a process fill its caches.
   await alone(pace.seconds);
   const besideRefused = await beside(
@@ -105,9 +106,9 @@ export async function fairnessRows(stage: Stage, pace: Pace): Promise<Row[]> {
     'ratio ≤ 1.50',
     pace,
     alone,
-    async (seconds) => at(stage.apiUrl, poor, { ...refused, seconds }),
+    async (seconds) => at(cluster.apiUrl, poor, { ...refused, seconds }),
   );
-  const page = await listing(stage);
+  const page = await listing(cluster);
   let listed = 0;
   const besideLists = await beside(
     `p50 of 50 orders a second beside ${LISTING_CONNECTIONS.toString()} connections that list`,
@@ -115,17 +116,17 @@ export async function fairnessRows(stage: Stage, pace: Pace): Promise<Row[]> {
     pace,
     alone,
     async (seconds) => {
-      const lists = { url: stage.apiUrl, connections: LISTING_CONNECTIONS, requests: [page], expect: [200] };
+      const lists = { url: cluster.apiUrl, connections: LISTING_CONNECTIONS, requests: [page], expect: [200] };
       const { perSec, wrong } = await drive(lists, seconds);
       if (wrong > 0) throw new Error(`${wrong.toString()} lists were not answered`);
       listed = perSec;
     },
   );
   // Connections that idled during the lists are reopened by the first requests in any case.
-  await at(stage.apiUrl, poor, { ...refused, seconds: 2 });
-  const before = await sessions(stage);
-  await at(stage.apiUrl, poor, { ...refused, seconds: Math.ceil(REFUSALS / refused.perSec) });
-  const opened = (await sessions(stage)) - before;
+  await at(cluster.apiUrl, poor, { ...refused, seconds: 2 });
+  const before = await sessions(cluster);
+  await at(cluster.apiUrl, poor, { ...refused, seconds: Math.ceil(REFUSALS / refused.perSec) });
+  const opened = (await sessions(cluster)) - before;
   return [
     besideRefused,
     { ...besideLists, note: `${Math.round(listed).toString()} lists of ${LISTED.toString()} orders a second` },

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type autocannon from 'autocannon';
 import { compare, type Load, type Row } from './measure.js';
 import { hasPgbench, pgbenchOrders } from './pgbench.js';
-import type { Stage, Tenant } from './stage.js';
+import type { BenchCluster, Tenant } from './cluster.js';
 
 export interface Pace {
   readonly rounds: number;
@@ -36,7 +36,7 @@ function keyed(requests: readonly autocannon.Request[]): autocannon.Request[] {
 
 export class HttpRows {
   private constructor(
-    private readonly stage: Stage,
+    private readonly cluster: BenchCluster,
     private readonly pace: Pace,
     private readonly bare: string,
     private readonly replayed: autocannon.Request,
@@ -47,35 +47,35 @@ export class HttpRows {
   /**
    * Places one order, whose key serves reads and replays, and starts the bare handlers with the bytes of its answers.
    */
-  static async open(stage: Stage, pace: Pace): Promise<HttpRows> {
-    const tenant = stage.tenant(0);
+  static async open(cluster: BenchCluster, pace: Pace): Promise<HttpRows> {
+    const tenant = cluster.tenant(0);
     const key = `bench-${randomBytes(8).toString('hex')}`;
-    const base = stage.request(tenant, 'POST', '/v1/orders', { receive_address: stage.sender, energy: 65_000 });
+    const base = cluster.request(tenant, 'POST', '/v1/orders', { receive_address: cluster.sender, energy: 65_000 });
     const replayed = { ...base, headers: { ...base.headers, 'Idempotency-Key': key } };
-    const order = await ready(stage, replayed, [200, 202]);
+    const order = await ready(cluster, replayed, [200, 202]);
     const quote = await ready(
-      stage,
-      stage.request(tenant, 'POST', '/v1/quotes', { receive_address: stage.sender, energy: 65_000 }),
+      cluster,
+      cluster.request(tenant, 'POST', '/v1/quotes', { receive_address: cluster.sender, energy: 65_000 }),
       [200],
     );
-    const balance = await ready(stage, stage.request(tenant, 'GET', '/v1/balance'), [200]);
-    const [leg] = await stage.database.query<{ amount_sun: bigint }>('SELECT amount_sun FROM leg LIMIT 1');
+    const balance = await ready(cluster, cluster.request(tenant, 'GET', '/v1/balance'), [200]);
+    const [leg] = await cluster.database.query<{ amount_sun: bigint }>('SELECT amount_sun FROM leg LIMIT 1');
     const amountSun = (leg?.amount_sun ?? 0n).toString();
-    const bare = await stage.startBare({
+    const bare = await cluster.startBare({
       amountSun,
       bytes: { quote, order, balance },
       orderKey: { project: tenant.id, key },
     });
-    return new HttpRows(stage, pace, bare, replayed, key, amountSun);
+    return new HttpRows(cluster, pace, bare, replayed, key, amountSun);
   }
 
   async quotes(): Promise<Row[]> {
-    const { stage } = this;
-    const explicit = stage.tenants.map((tenant) =>
-      stage.request(tenant, 'POST', '/v1/quotes', { receive_address: stage.sender, energy: 65_000 }),
+    const { cluster: cluster } = this;
+    const explicit = cluster.tenants.map((tenant) =>
+      cluster.request(tenant, 'POST', '/v1/quotes', { receive_address: cluster.sender, energy: 65_000 }),
     );
-    const sized = stage.tenants.map((tenant) =>
-      stage.request(tenant, 'POST', '/v1/quotes', { receive_address: stage.sender }),
+    const sized = cluster.tenants.map((tenant) =>
+      cluster.request(tenant, 'POST', '/v1/quotes', { receive_address: cluster.sender }),
     );
     const against = 'bare handler, same bytes';
     const bytes = { against, path: '/bare/bytes/quote', status: 200 };
@@ -88,9 +88,9 @@ export class HttpRows {
   /** Uses new receivers, so that every quote reads the chain. */
   async uncachedQuotes(receivers: readonly string[]): Promise<Row> {
     let next = 0;
-    const tenant = this.stage.tenant(0);
+    const tenant = this.cluster.tenant(0);
     const requests = receivers.map((receiver) =>
-      this.stage.request(tenant, 'POST', '/v1/quotes', { receive_address: receiver }),
+      this.cluster.request(tenant, 'POST', '/v1/quotes', { receive_address: receiver }),
     );
     const perRound = Math.floor(requests.length / (this.pace.rounds + 1));
     return compare({
@@ -101,7 +101,7 @@ export class HttpRows {
       ours: () => {
         const slice = requests.slice(next, next + perRound);
         next += perRound;
-        return Promise.resolve(load(this.stage.apiUrl, slice, [200]));
+        return Promise.resolve(load(this.cluster.apiUrl, slice, [200]));
       },
       limit: () => Promise.resolve(this.bareLoad(requests.slice(0, perRound), '/bare/bytes/quote', 200)),
     });
@@ -128,12 +128,12 @@ export class HttpRows {
     ];
   }
 
-  /** Measures the order rows of this stage against another stage's, alternating. */
+  /** Measures the order rows of this cluster against another cluster's, alternating. */
   async ordersAgainst(other: HttpRows, label: string, against: string, goal: string): Promise<Row[]> {
     const beside = async (what: string, work: (rows: HttpRows) => Promise<Load>): Promise<Row> =>
       compare({ what: what + label, against, goal, ...this.pace, ours: () => work(this), limit: () => work(other) });
     const created = (rows: HttpRows, requests: autocannon.Request[]) =>
-      Promise.resolve(load(rows.stage.apiUrl, requests, [200, 202]));
+      Promise.resolve(load(rows.cluster.apiUrl, requests, [200, 202]));
     return [
       await beside('POST /v1/orders, direct, 200 projects', (rows) => created(rows, rows.direct())),
       await beside('POST /v1/orders, by quote, 200 projects', (rows) => rows.byQuote()),
@@ -144,11 +144,11 @@ export class HttpRows {
   /** Measures the reference of the order rows against the database alone. Returns nothing without pgbench. */
   async limitOfOrders(): Promise<Row[]> {
     if (!(await hasPgbench())) return [];
-    const { stage, amountSun } = this;
+    const { cluster: cluster, amountSun } = this;
     const orders = {
-      databaseUrl: stage.world.databaseUrl,
-      projects: stage.tenants.map((tenant) => tenant.id),
-      receiver: stage.sender,
+      databaseUrl: cluster.service.databaseUrl,
+      projects: cluster.tenants.map((tenant) => tenant.id),
+      receiver: cluster.sender,
       amountSun,
     };
     const row = await compare({
@@ -163,9 +163,9 @@ export class HttpRows {
   }
 
   async reads(): Promise<Row[]> {
-    const tenant = this.stage.tenant(0);
-    const get = this.stage.request(tenant, 'GET', `/v1/orders/${this.key}`);
-    const balance = this.stage.request(tenant, 'GET', '/v1/balance');
+    const tenant = this.cluster.tenant(0);
+    const get = this.cluster.request(tenant, 'GET', `/v1/orders/${this.key}`);
+    const balance = this.cluster.request(tenant, 'GET', '/v1/balance');
     const select = { against: 'bare handler + one SELECT', status: 200 };
     const order = { ...select, path: '/bare/orders' };
     const credits = { ...select, path: '/bare/balance' };
@@ -178,15 +178,15 @@ export class HttpRows {
   }
 
   private direct(): autocannon.Request[] {
-    return keyed(this.stage.tenants.map((tenant) => this.order(tenant)));
+    return keyed(this.cluster.tenants.map((tenant) => this.order(tenant)));
   }
 
   private hot(): autocannon.Request[] {
-    return keyed([this.order(this.stage.tenant(0))]);
+    return keyed([this.order(this.cluster.tenant(0))]);
   }
 
   private order(tenant: Tenant): autocannon.Request & { headers: Record<string, string> } {
-    return this.stage.request(tenant, 'POST', '/v1/orders', { receive_address: this.stage.sender, energy: 65_000 });
+    return this.cluster.request(tenant, 'POST', '/v1/orders', { receive_address: this.cluster.sender, energy: 65_000 });
   }
 
   /** Creates the quotes before each round, outside the measurement; each is used once. */
@@ -200,7 +200,7 @@ export class HttpRows {
       if (drawn === undefined) throw new Error('the round used up its quotes');
       return drawn;
     };
-    return load(this.stage.apiUrl, [this.purchase(draw, '/v1/orders')], [200, 202]);
+    return load(this.cluster.apiUrl, [this.purchase(draw, '/v1/orders')], [200, 202]);
   }
 
   /** Returns a request that is rebuilt for each sending. */
@@ -210,7 +210,7 @@ export class HttpRows {
       path,
       setupRequest: () => {
         const { tenant, ref } = draw();
-        return { ...this.stage.request(tenant, 'POST', '/v1/orders', { quote_ref: ref }), path };
+        return { ...this.cluster.request(tenant, 'POST', '/v1/orders', { quote_ref: ref }), path };
       },
     };
   }
@@ -220,10 +220,10 @@ export class HttpRows {
     let next = 0;
     const makeSome = async (): Promise<void> => {
       while (next < count) {
-        const tenant = this.stage.tenant(next);
+        const tenant = this.cluster.tenant(next);
         next += 1;
-        const body = { receive_address: this.stage.sender, energy: 65_000 };
-        const { status, text } = await this.stage.send(this.stage.request(tenant, 'POST', '/v1/quotes', body));
+        const body = { receive_address: this.cluster.sender, energy: 65_000 };
+        const { status, text } = await this.cluster.send(this.cluster.request(tenant, 'POST', '/v1/quotes', body));
         if (status !== 200) throw new Error(`a quote was answered ${status.toString()}: ${text}`);
         made.push({ tenant, ref: (JSON.parse(text) as { ref: string }).ref });
       }
@@ -253,16 +253,16 @@ export class HttpRows {
       against: bare.against,
       goal,
       ...this.pace,
-      ours: () => Promise.resolve(load(this.stage.apiUrl, ours, expect)),
+      ours: () => Promise.resolve(load(this.cluster.apiUrl, ours, expect)),
       limit: () => Promise.resolve(this.bareLoad(ours, bare.path, bare.status)),
     });
   }
 }
 
 /** Sends until the service answers as expected: it may not have read the market or the pool yet. */
-async function ready(stage: Stage, request: autocannon.Request, expect: readonly number[]): Promise<string> {
+async function ready(cluster: BenchCluster, request: autocannon.Request, expect: readonly number[]): Promise<string> {
   for (let attempt = 0; ; attempt += 1) {
-    const { status, text } = await stage.send(request);
+    const { status, text } = await cluster.send(request);
     if (expect.includes(status)) return text;
     if (attempt > 60) throw new Error(`${request.path ?? ''} was answered ${status.toString()}: ${text}`);
     await new Promise((resolve) => setTimeout(resolve, 250));

@@ -1,6 +1,6 @@
 // A merchant's waiting time for an order: on an idle system, and at fifty orders a second.
 import { figure, percentile, type Row } from './measure.js';
-import type { Stage } from './stage.js';
+import type { BenchCluster } from './cluster.js';
 
 /** The default interval at which a service polls for a new block. */
 const POLL_MS = 1000;
@@ -22,8 +22,8 @@ interface Sent {
 }
 
 /** Returns the orders after this one, with times by the database's clock. */
-async function sentAfter(stage: Stage, id: bigint): Promise<readonly Sent[]> {
-  return stage.database.query<Sent>(
+async function sentAfter(cluster: BenchCluster, id: bigint): Promise<readonly Sent[]> {
+  return cluster.database.query<Sent>(
     `SELECT o.key, t.*, extract(epoch FROM b.sent_at - o.created_at)::float8 * 1000 AS "sentMs",
             extract(epoch FROM t.created_at - o.created_at)::float8 * 1000 AS "recordedMs"
        FROM orders o CROSS JOIN LATERAL (
@@ -37,16 +37,16 @@ async function sentAfter(stage: Stage, id: bigint): Promise<readonly Sent[]> {
   );
 }
 
-async function newestOrder(stage: Stage): Promise<bigint> {
-  const [row] = await stage.database.query<{ id: bigint }>('SELECT coalesce(max(id), 0)::bigint AS id FROM orders');
+async function newestOrder(cluster: BenchCluster): Promise<bigint> {
+  const [row] = await cluster.database.query<{ id: bigint }>('SELECT coalesce(max(id), 0)::bigint AS id FROM orders');
   return row?.id ?? 0n;
 }
 
 /** Records when each block became readable, by the time in its header, with a precision of some ms. */
-async function watchBlocks(stage: Stage, stop: AbortSignal): Promise<ReadonlyMap<number, number>> {
+async function watchBlocks(cluster: BenchCluster, stop: AbortSignal): Promise<ReadonlyMap<number, number>> {
   const seen = new Map<number, number>();
   while (!stop.aborted) {
-    const time = await stage.world.wallet.headTime();
+    const time = await cluster.service.wallet.headTime();
     if (!seen.has(time)) seen.set(time, Date.now());
     await pause(BLOCK_WATCH_MS);
   }
@@ -54,11 +54,11 @@ async function watchBlocks(stage: Stage, stop: AbortSignal): Promise<ReadonlyMap
 }
 
 /** Places an order and waits for the answer on delivery. */
-async function buy(stage: Stage, index: number, key?: string): Promise<void> {
-  const body = { receive_address: stage.sender, energy: 65_000 };
-  const request = stage.request(stage.tenant(index), 'POST', '/v1/orders', body);
+async function buy(cluster: BenchCluster, index: number, key?: string): Promise<void> {
+  const body = { receive_address: cluster.sender, energy: 65_000 };
+  const request = cluster.request(cluster.tenant(index), 'POST', '/v1/orders', body);
   const headers = { ...request.headers, ...WAITING, ...(key === undefined ? {} : { 'Idempotency-Key': key }) };
-  const { status, text } = await stage.send({ ...request, headers });
+  const { status, text } = await cluster.send({ ...request, headers });
   if (status !== 200) throw new Error(`an order was not delivered within 30 s: ${text}`);
 }
 
@@ -72,17 +72,17 @@ const row = (what: string, against: string, goal: string, values: readonly numbe
  * Places one order at a time on an idle system with 3 s blocks. Broadcast is timed by the database's clock, delivery by
  * ours.
  */
-export async function latencies(stage: Stage, count: number): Promise<Row[]> {
+export async function latencies(cluster: BenchCluster, count: number): Promise<Row[]> {
   const delivered: number[] = [];
-  const before = await newestOrder(stage);
+  const before = await newestOrder(cluster);
   for (let index = 0; index < count; index += 1) {
     // Spread over the three seconds of a block, as customers' orders are.
     await pause(Math.random() * 3000);
     const startedAt = performance.now();
-    await buy(stage, index);
+    await buy(cluster, index);
     delivered.push(performance.now() - startedAt);
   }
-  const sent = await sentAfter(stage, before);
+  const sent = await sentAfter(cluster, before);
   const recordedMs = percentile(
     sent.map((each) => each.recordedMs),
     50,
@@ -105,21 +105,21 @@ export async function latencies(stage: Stage, count: number): Promise<Row[]> {
  * Places orders at a fixed rate; each buyer waits for the answer. Measures the first broadcast by the database's clock,
  * and the time from the readable block of the delegation until the buyer's answer.
  */
-export async function latenciesAtRate(stage: Stage, perSec: number, seconds: number): Promise<Row[]> {
+export async function latenciesAtRate(cluster: BenchCluster, perSec: number, seconds: number): Promise<Row[]> {
   const answeredAt = new Map<string, number>();
   const orders = new Set<Promise<void>>();
   let before = 0n;
   let isWarm = false;
   const over = new AbortController();
-  const watched = watchBlocks(stage, over.signal);
+  const watched = watchBlocks(cluster, over.signal);
   const from = performance.now();
   for (let n = 0; n < perSec * (seconds + WARM_UP_MS / 1000); n += 1) {
     if (!isWarm && performance.now() - from >= WARM_UP_MS) {
-      before = await newestOrder(stage);
+      before = await newestOrder(cluster);
       isWarm = true;
     }
     const key = `at-rate-${n.toString()}`;
-    const order = buy(stage, n, key).then(() => {
+    const order = buy(cluster, n, key).then(() => {
       answeredAt.set(key, Date.now());
       orders.delete(order);
     });
@@ -129,7 +129,7 @@ export async function latenciesAtRate(stage: Stage, perSec: number, seconds: num
   await Promise.all(orders);
   over.abort();
   const blocks = await watched;
-  const sent = await sentAfter(stage, before);
+  const sent = await sentAfter(cluster, before);
   const rate = `${perSec.toString()} orders a second`;
   return [
     row(

@@ -3,7 +3,7 @@
 import { buildsOfUpgrade } from '../test/upgrade/earlier-build.js';
 import { loadEnded } from './history.js';
 import { figure, percentile, type Row } from './measure.js';
-import { Stage } from './stage.js';
+import { BenchCluster } from './cluster.js';
 
 const PER_SEC = 50;
 /** Time before the migration, and after it. */
@@ -58,17 +58,17 @@ interface Migrated {
 
 /** Migrates during purchases. Throws if an order is not accepted. */
 async function migrateUnderLoad(build: string, after: string, orders: number): Promise<Migrated> {
-  const stage = await Stage.open({ blockMs: 3000, solidLag: 3, build, hasEarlierSchema: true });
+  const cluster = await BenchCluster.open({ blockMs: 3000, solidLag: 3, build, hasEarlierSchema: true });
   try {
-    await loadEnded(stage, orders, 0);
-    await stage.world.startWorker({ LOG_LEVEL: 'info' });
+    await loadEnded(cluster, orders, 0);
+    await cluster.service.startWorker({ LOG_LEVEL: 'info' });
     const over = new AbortController();
-    const buying = buyOn(stage, over.signal);
+    const buying = buyOn(cluster, over.signal);
     const passed = (ms: number): Promise<unknown> => Promise.race([buying, pause(ms)]);
     await passed(WARM_UP_MS + BESIDE_MS);
-    stage.world.startFrom(after);
+    cluster.service.startFrom(after);
     const beganMs = performance.now();
-    await stage.world.cli('migrate');
+    await cluster.service.cli('migrate');
     const endedMs = performance.now();
     await passed(BESIDE_MS);
     over.abort();
@@ -82,18 +82,18 @@ async function migrateUnderLoad(build: string, after: string, orders: number): P
       otherwise: tookOf(all.filter((each) => !isMeanwhile(each) && each.atMs > warmMs)),
     };
   } finally {
-    await stage.close();
+    await cluster.close();
   }
 }
 
 /** Buys at a fixed rate, independent of answer times. */
-async function buyOn(stage: Stage, stop: AbortSignal): Promise<readonly Accepted[]> {
+async function buyOn(cluster: BenchCluster, stop: AbortSignal): Promise<readonly Accepted[]> {
   const accepted: Accepted[] = [];
   const orders = new Set<Promise<void>>();
   let failure: unknown;
   const from = performance.now();
   for (let n = 1; !stop.aborted && failure === undefined; n += 1) {
-    const order = buy(stage, n, accepted)
+    const order = buy(cluster, n, accepted)
       .catch((error: unknown) => {
         failure ??= error;
       })
@@ -106,10 +106,10 @@ async function buyOn(stage: Stage, stop: AbortSignal): Promise<readonly Accepted
   return accepted;
 }
 
-async function buy(stage: Stage, n: number, accepted: Accepted[]): Promise<void> {
+async function buy(cluster: BenchCluster, n: number, accepted: Accepted[]): Promise<void> {
   const atMs = performance.now();
-  const body = { receive_address: stage.sender, energy: 65_000 };
-  const { status, text } = await stage.send(stage.request(stage.tenant(n), 'POST', '/v1/orders', body));
+  const body = { receive_address: cluster.sender, energy: 65_000 };
+  const { status, text } = await cluster.send(cluster.request(cluster.tenant(n), 'POST', '/v1/orders', body));
   if (status !== 202 && status !== 200) throw new Error(`an order was answered ${status.toString()}: ${text}`);
   accepted.push({ atMs, tookMs: performance.now() - atMs });
 }

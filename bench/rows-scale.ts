@@ -3,7 +3,7 @@
 // more cores.
 import { CHAIN, lives, Meter, spentRow, type LifePace, type Spent } from './lives.js';
 import type { Row } from './measure.js';
-import { Stage, type StageOptions } from './stage.js';
+import { BenchCluster, type BenchClusterOptions } from './cluster.js';
 
 /** Measures `processes` APIs and as many workers on one database. */
 export async function scaleRows(processes: number, pace: LifePace): Promise<Row[]> {
@@ -35,20 +35,20 @@ export async function unnamedRow(pace: LifePace): Promise<Row> {
 
 /** Runs two services with workers, with the given numbers of processes. */
 async function twoServices<T>(
-  [ours, limit]: readonly [StageOptions, StageOptions],
+  [ours, limit]: readonly [BenchClusterOptions, BenchClusterOptions],
   [processes, others]: readonly [number, number],
   work: (meters: readonly [Meter, Meter]) => Promise<T>,
 ): Promise<T> {
-  const stages: Stage[] = [];
+  const clusters: BenchCluster[] = [];
   try {
-    for (const options of [ours, limit]) stages.push(await Stage.open(options));
-    const [first, second] = stages;
+    for (const options of [ours, limit]) clusters.push(await BenchCluster.open(options));
+    const [first, second] = clusters;
     if (first === undefined || second === undefined) throw new Error('two services are measured');
     const meters = [await Meter.of(first, processes), await Meter.of(second, others)] as const;
     await Promise.all(meters.map((meter) => meter.startWorkers()));
     return await work(meters);
   } finally {
-    for (const stage of stages) await stage.close();
+    for (const cluster of clusters) await cluster.close();
   }
 }
 

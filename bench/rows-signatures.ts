@@ -5,7 +5,7 @@ import type autocannon from 'autocannon';
 import { hmacHeaders } from '../test/support/api/client.js';
 import { compare, type Load, type Row } from './measure.js';
 import type { Pace } from './rows-http.js';
-import type { Stage, Tenant } from './stage.js';
+import type { BenchCluster, Tenant } from './cluster.js';
 
 const CONNECTIONS = 32;
 /** More than a round can consume: a nonce is accepted once. */
@@ -22,7 +22,7 @@ interface Call {
 type Signed = autocannon.Request & { headers: Record<string, string> };
 
 /** Sends each of `requests` once; running out fails the bench. */
-function inTurn(stage: Stage, requests: readonly Signed[], expect: readonly number[]): Load {
+function inTurn(cluster: BenchCluster, requests: readonly Signed[], expect: readonly number[]): Load {
   let next = 0;
   const [first] = requests;
   const setupRequest = (): autocannon.Request => {
@@ -31,7 +31,7 @@ function inTurn(stage: Stage, requests: readonly Signed[], expect: readonly numb
     if (request === undefined) throw new Error('the round used up its requests');
     return request;
   };
-  return { url: stage.apiUrl, connections: CONNECTIONS, requests: [{ ...first, setupRequest }], expect };
+  return { url: cluster.apiUrl, connections: CONNECTIONS, requests: [{ ...first, setupRequest }], expect };
 }
 
 /** Replaces the MD5 signature of a request with an HMAC signature. */
@@ -48,8 +48,8 @@ function byHmac(request: Signed, { id, apiKey }: Tenant): Signed {
   return { ...request, headers: { ...headers, ...signed } };
 }
 
-export async function signatureRows(stage: Stage, pace: Pace): Promise<Row[]> {
-  const order = { receive_address: stage.sender, energy: 65_000 };
+export async function signatureRows(cluster: BenchCluster, pace: Pace): Promise<Row[]> {
+  const order = { receive_address: cluster.sender, energy: 65_000 };
   const calls: readonly Call[] = [
     { what: 'GET /v1/balance', method: 'GET', path: '/v1/balance', expect: [200] },
     { what: 'POST /v1/orders', method: 'POST', path: '/v1/orders', body: order, expect: [202] },
@@ -58,15 +58,15 @@ export async function signatureRows(stage: Stage, pace: Pace): Promise<Row[]> {
   for (const { what, method, path, body, expect } of calls) {
     const make = (sign: (request: Signed, tenant: Tenant) => Signed) => async (): Promise<Load> => {
       const requests = Array.from({ length: PER_SEC_MAX * pace.seconds }, (_, index) => {
-        const tenant = stage.tenant(index);
-        const made = stage.request(tenant, method, path, body);
+        const tenant = cluster.tenant(index);
+        const made = cluster.request(tenant, method, path, body);
         const keyed = {
           ...made,
           headers: { ...made.headers, 'Idempotency-Key': randomBytes(16).toString('base64url') },
         };
         return sign(method === 'POST' ? keyed : made, tenant);
       });
-      return Promise.resolve(inTurn(stage, requests, expect));
+      return Promise.resolve(inTurn(cluster, requests, expect));
     };
     rows.push(
       await compare({

@@ -6,7 +6,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { figure, percentile, type Row } from './measure.js';
 import { Sealers } from './dist.js';
-import { Stage, type StageOptions } from './stage.js';
+import { BenchCluster, type BenchClusterOptions } from './cluster.js';
 
 const ENDPOINTS = 10_000;
 const EVENTS_PER_SEC = 30;
@@ -99,20 +99,20 @@ class Receivers {
 }
 
 /** Measures `seconds` of events, after an equal time in which the sender detects the failing receivers. */
-export async function webhookRows(options: StageOptions, seconds: number): Promise<Row[]> {
+export async function webhookRows(options: BenchClusterOptions, seconds: number): Promise<Row[]> {
   const receivers = await Receivers.open();
-  const stage = await Stage.open({ ...options, env: { ...options.env, ...receivers.env } });
+  const cluster = await BenchCluster.open({ ...options, env: { ...options.env, ...receivers.env } });
   try {
-    const projects = await makeEndpoints(stage, receivers);
-    await stage.world.startWorker({ LOG_LEVEL: 'info' });
-    await stage.world.startSender({ LOG_LEVEL: 'info' });
-    await happen(stage, receivers, projects, seconds);
+    const projects = await makeEndpoints(cluster, receivers);
+    await cluster.service.startWorker({ LOG_LEVEL: 'info' });
+    await cluster.service.startSender({ LOG_LEVEL: 'info' });
+    await happen(cluster, receivers, projects, seconds);
     await drained(receivers);
     receivers.tookMs.length = 0;
-    await happen(stage, receivers, projects, seconds);
+    await happen(cluster, receivers, projects, seconds);
     await drained(receivers);
     const { tookMs } = receivers;
-    const [failing] = await stage.database.query<{ count: bigint }>(
+    const [failing] = await cluster.database.query<{ count: bigint }>(
       'SELECT count(*) AS count FROM webhook_state WHERE failures > 0',
     );
     return [
@@ -130,13 +130,13 @@ export async function webhookRows(options: StageOptions, seconds: number): Promi
       },
     ];
   } finally {
-    await stage.close();
+    await cluster.close();
     receivers.close();
   }
 }
 
-async function makeEndpoints(stage: Stage, receivers: Receivers): Promise<readonly string[]> {
-  const { webhookSecret } = stage.parts.get(Sealers);
+async function makeEndpoints(cluster: BenchCluster, receivers: Receivers): Promise<readonly string[]> {
+  const { webhookSecret } = cluster.parts.get(Sealers);
   const made = Array.from({ length: ENDPOINTS }, (_, index) => {
     const id = randomUUID();
     const secret = `whsec_${randomBytes(24).toString('base64')}`;
@@ -149,20 +149,20 @@ async function makeEndpoints(stage: Stage, receivers: Receivers): Promise<readon
   });
   for (let from = 0; from < made.length; from += 1000) {
     const part = made.slice(from, from + 1000);
-    await stage.database.query(MAKE, [
+    await cluster.database.query(MAKE, [
       part.map(({ project }) => project),
       part.map(({ id }) => id),
       part.map(({ url }) => url),
       part.map(({ secret }) => secret),
     ]);
   }
-  await stage.database.query('ANALYZE webhook_endpoint, webhook_state, project');
+  await cluster.database.query('ANALYZE webhook_endpoint, webhook_state, project');
   return made.map(({ project }) => project);
 }
 
 /** Writes events of random projects at a constant rate. */
 async function happen(
-  stage: Stage,
+  cluster: BenchCluster,
   { writtenMs }: Receivers,
   projects: readonly string[],
   seconds: number,
@@ -175,7 +175,7 @@ async function happen(
     const index = Math.floor(Math.random() * projects.length);
     const name = randomUUID();
     if (kindOf(index) === 'living') writtenMs.set(name, performance.now());
-    writing.push(stage.database.query(HAPPEN, [projects[index], name]));
+    writing.push(cluster.database.query(HAPPEN, [projects[index], name]));
   }
   await Promise.all(writing);
 }

@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import secp256k1 from 'secp256k1';
 import { cpuMs } from './cpu.js';
 import { figure, median, type Row } from './measure.js';
-import type { Stage } from './stage.js';
+import type { BenchCluster } from './cluster.js';
 
 const WAIT_LIMIT_MS = 300_000;
 
@@ -15,14 +15,14 @@ async function until(check: () => Promise<boolean>, what: string, everyMs = 100)
   }
 }
 
-async function placeOrders(stage: Stage, count: number): Promise<void> {
+async function placeOrders(cluster: BenchCluster, count: number): Promise<void> {
   let next = 0;
   const placeSome = async (): Promise<void> => {
     while (next < count) {
-      const tenant = stage.tenant(next);
+      const tenant = cluster.tenant(next);
       next += 1;
-      const body = { receive_address: stage.sender, energy: 65_000, duration_sec: 3600 };
-      const { status, text } = await stage.send(stage.request(tenant, 'POST', '/v1/orders', body));
+      const body = { receive_address: cluster.sender, energy: 65_000, duration_sec: 3600 };
+      const { status, text } = await cluster.send(cluster.request(tenant, 'POST', '/v1/orders', body));
       if (status !== 202 && status !== 200) throw new Error(`an order was answered ${status.toString()}: ${text}`);
     }
   };
@@ -30,9 +30,9 @@ async function placeOrders(stage: Stage, count: number): Promise<void> {
 }
 
 /** Measures signing and two sequential bare inserts of equal durability: the minimum for a delegation. */
-async function bareSigning(stage: Stage, count: number): Promise<number> {
+async function bareSigning(cluster: BenchCluster, count: number): Promise<number> {
   const key = randomBytes(32);
-  const { database } = stage;
+  const { database } = cluster;
   await database.query('CREATE TABLE IF NOT EXISTS bench_insert (id bigserial primary key, bytes bytea)');
   const startedAt = performance.now();
   const signSome = async (from: number): Promise<void> => {
@@ -54,19 +54,19 @@ async function bareSigning(stage: Stage, count: number): Promise<number> {
  * Places orders without a worker, then starts one. Counts signed, recorded and broadcast delegations by the database's
  * clock.
  */
-export async function delegationsPerSec(stage: Stage, rounds: number, perRound: number): Promise<Row> {
+export async function delegationsPerSec(cluster: BenchCluster, rounds: number, perRound: number): Promise<Row> {
   const ours: number[] = [];
   const limits: number[] = [];
   const cpu = new Map<string, number[]>();
   for (let round = 0; round < rounds; round += 1) {
-    const [before] = await stage.database.query<{ id: bigint | null }>('SELECT max(id) AS id FROM orders');
-    await placeOrders(stage, perRound);
-    limits.push(await bareSigning(stage, perRound));
-    const worker = await stage.world.startWorker({ LOG_LEVEL: 'info' });
-    const parts = await partsOf(stage, worker.pid);
+    const [before] = await cluster.database.query<{ id: bigint | null }>('SELECT max(id) AS id FROM orders');
+    await placeOrders(cluster, perRound);
+    limits.push(await bareSigning(cluster, perRound));
+    const worker = await cluster.service.startWorker({ LOG_LEVEL: 'info' });
+    const parts = await partsOf(cluster, worker.pid);
     const usedBefore = await Promise.all(parts.map(async ({ pids }) => cpuMs(pids)));
     const sent = async (): Promise<{ sent: bigint; seconds: number }> => {
-      const [row] = await stage.database.query<{ sent: bigint; seconds: number }>(
+      const [row] = await cluster.database.query<{ sent: bigint; seconds: number }>(
         `SELECT count(DISTINCT b.chain_tx_id) AS sent,
                 coalesce(extract(epoch FROM max(b.sent_at) - min(t.created_at)), 0)::float8 AS seconds
            FROM chain_tx t JOIN broadcast b ON b.chain_tx_id = t.id
@@ -82,7 +82,7 @@ export async function delegationsPerSec(stage: Stage, rounds: number, perRound: 
     }
     const { seconds } = await sent();
     ours.push(perRound / seconds);
-    await until(async () => (await unfinished(stage)) === 0, 'settling');
+    await until(async () => (await unfinished(cluster)) === 0, 'settling');
     await worker.stop();
   }
   const ratios = ours.map((value, index) => value / (limits[index] ?? Number.NaN));
@@ -108,17 +108,20 @@ export async function delegationsPerSec(stage: Stage, rounds: number, perRound: 
  * Returns the processes whose CPU a delegation uses. The worker counts from its ready message, when it has already
  * begun.
  */
-async function partsOf(stage: Stage, worker: number): Promise<readonly { name: string; pids: readonly number[] }[]> {
-  const backends = await stage.database.query<{ pid: number }>('SELECT pid FROM pg_stat_activity');
+async function partsOf(
+  cluster: BenchCluster,
+  worker: number,
+): Promise<readonly { name: string; pids: readonly number[] }[]> {
+  const backends = await cluster.database.query<{ pid: number }>('SELECT pid FROM pg_stat_activity');
   return [
     { name: 'worker', pids: [worker] },
-    { name: 'local chain', pids: [stage.world.devnetPid] },
+    { name: 'local chain', pids: [cluster.service.devnetPid] },
     { name: 'Postgres', pids: backends.map(({ pid }) => pid) },
   ];
 }
 
-async function unfinished(stage: Stage): Promise<number> {
-  const [row] = await stage.database.query<{ open: bigint }>(
+async function unfinished(cluster: BenchCluster): Promise<number> {
+  const [row] = await cluster.database.query<{ open: bigint }>(
     `SELECT count(*) AS open FROM orders WHERE next_run_at IS NOT NULL AND NOT settled`,
   );
   return Number(row?.open ?? 0n);

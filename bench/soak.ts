@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import autocannon from 'autocannon';
 import type { Row } from './measure.js';
-import type { Stage } from './stage.js';
+import type { BenchCluster } from './cluster.js';
 
 interface Counts {
   readonly accepted: bigint;
@@ -39,41 +39,48 @@ const WARM_UP_SEC = 150;
 const SETTLED_MINUTE = 10;
 const DRAIN_LIMIT_MS = 15 * 60_000;
 
-export async function soak(stage: Stage, perSec: number, minutes: number): Promise<Row[]> {
-  const worker = await stage.world.startWorker({ LOG_LEVEL: 'info' });
-  const requests = stage.tenants.map((tenant) =>
-    stage.request(tenant, 'POST', '/v1/orders', {
-      receive_address: stage.sender,
+export async function soak(cluster: BenchCluster, perSec: number, minutes: number): Promise<Row[]> {
+  const worker = await cluster.service.startWorker({ LOG_LEVEL: 'info' });
+  const requests = cluster.tenants.map((tenant) =>
+    cluster.request(tenant, 'POST', '/v1/orders', {
+      receive_address: cluster.sender,
       energy: 65_000,
       duration_sec: RENTAL_SEC,
     }),
   );
   const run = async (seconds: number): Promise<void> => {
-    const load = { url: stage.apiUrl, connections: 16, duration: seconds, timeout: 20, overallRate: perSec, requests };
+    const load = {
+      url: cluster.apiUrl,
+      connections: 16,
+      duration: seconds,
+      timeout: 20,
+      overallRate: perSec,
+      requests,
+    };
     const result = await autocannon(load);
     const wrong = result.non2xx + result.errors + result.timeouts;
     if (wrong > 0) throw new Error(`${wrong.toString()} orders were not accepted`);
   };
-  const watched = async (): Promise<Minute> => minute(stage, worker.pid, run(60));
+  const watched = async (): Promise<Minute> => minute(cluster, worker.pid, run(60));
   await run(WARM_UP_SEC - 60);
   const { memory } = await watched();
   const memories = [memory];
-  const [before] = await stage.database.query<Counts>(COUNTS);
+  const [before] = await cluster.database.query<Counts>(COUNTS);
   const startedAt = performance.now();
   const backlog: number[] = [];
   for (let count = 1; count <= minutes; count += 1) {
     const seen = await watched();
     backlog.push(seen.waiting);
     memories.push(seen.memory);
-    const [now] = await stage.database.query<Counts>(COUNTS);
+    const [now] = await cluster.database.query<Counts>(COUNTS);
     console.error(
       `  minute ${count.toString()}: ${JSON.stringify(now, (_, value: unknown) => (typeof value === 'bigint' ? Number(value) : value))}`,
     );
   }
   const seconds = (performance.now() - startedAt) / 1000;
-  const [after] = await stage.database.query<Counts>(COUNTS);
+  const [after] = await cluster.database.query<Counts>(COUNTS);
   if (before === undefined || after === undefined) throw new Error('the orders could not be counted');
-  await drained(stage);
+  await drained(cluster);
   const rate = (name: 'accepted' | 'delivered' | 'settled' | 'reclaimed') =>
     Number(after[name] - before[name]) / seconds;
   const alone = { against: '29/s, all USDT transfers on TRON', unit: '/s', limit: 29, goal: '≥ 100/s' };
@@ -115,8 +122,8 @@ interface Minute {
 }
 
 /** Observes the service until `work` is done. Collects garbage first: its amount is random. */
-async function minute(stage: Stage, workerPid: number, work: Promise<void>): Promise<Minute> {
-  for (const pid of [stage.apiPid, workerPid]) process.kill(pid, 'SIGUSR2');
+async function minute(cluster: BenchCluster, workerPid: number, work: Promise<void>): Promise<Minute> {
+  for (const pid of [cluster.apiPid, workerPid]) process.kill(pid, 'SIGUSR2');
   const seen: number[] = [];
   let memory: [number, number] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   let isOver = false;
@@ -125,9 +132,9 @@ async function minute(stage: Stage, workerPid: number, work: Promise<void>): Pro
   });
   const watch = async (): Promise<void> => {
     while (!isOver) {
-      const [row] = await stage.database.query<{ waiting: bigint }>(WAITING);
+      const [row] = await cluster.database.query<{ waiting: bigint }>(WAITING);
       seen.push(Number(row?.waiting ?? 0n));
-      const [api, worker] = [await memoryOf(stage.apiPid), await memoryOf(workerPid)];
+      const [api, worker] = [await memoryOf(cluster.apiPid), await memoryOf(workerPid)];
       memory = [Math.min(memory[0], api), Math.min(memory[1], worker)];
       await new Promise((resolve) => setTimeout(resolve, 1000));
     }
@@ -137,10 +144,10 @@ async function minute(stage: Stage, workerPid: number, work: Promise<void>): Pro
 }
 
 /** Waits until every rental has ended, so that the records can be verified at rest. */
-async function drained(stage: Stage): Promise<void> {
+async function drained(cluster: BenchCluster): Promise<void> {
   const deadline = Date.now() + DRAIN_LIMIT_MS;
   for (;;) {
-    const [row] = await stage.database.query<{ open: bigint }>(
+    const [row] = await cluster.database.query<{ open: bigint }>(
       `SELECT count(*) AS open FROM orders WHERE status <> 'refunded' AND reclaimed_at IS NULL`,
     );
     if (row?.open === 0n) return;

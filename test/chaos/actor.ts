@@ -4,14 +4,14 @@ import { promisify } from 'node:util';
 import { sleep } from '../../src/base/clock.js';
 import type { World } from '../../packages/local/src/world.js';
 
-export type Service = Awaited<ReturnType<World['startWorker']>>;
+export type ServiceProcess = Awaited<ReturnType<World['startWorker']>>;
 
 const KILLED = 137;
 const run = promisify(execFile);
 
 /** Restarts its process whenever the process ends. */
 export class Actor {
-  private service: Service | undefined;
+  private service: ServiceProcess | undefined;
   private next: NodeJS.ProcessEnv = {};
   private isWanted = true;
   private loop: Promise<void> = Promise.resolve();
@@ -23,8 +23,8 @@ export class Actor {
 
   constructor(
     readonly name: string,
-    private readonly begin: (env: NodeJS.ProcessEnv) => Promise<Service>,
-    private readonly forget: (service: Service) => void,
+    private readonly begin: (env: NodeJS.ProcessEnv) => Promise<ServiceProcess>,
+    private readonly forget: (service: ServiceProcess) => void,
     private readonly log: (who: string, line: string) => void,
   ) {}
 

@@ -20,14 +20,19 @@ export class Depositors {
   payments = 0;
 
   private constructor(
-    private readonly world: World,
+    private readonly service: World,
     /** Wallet client that bypasses injected node faults. */
-    private readonly hand: Wallet,
+    private readonly directWallet: Wallet,
     private readonly places: readonly DepositPlace[],
   ) {}
 
   /** Enables deposits and assigns addresses to some projects. */
-  static async begin(parts: INestApplicationContext, world: World, hand: Wallet, read: ReadRows): Promise<Depositors> {
+  static async begin(
+    parts: INestApplicationContext,
+    service: World,
+    directWallet: Wallet,
+    read: ReadRows,
+  ): Promise<Depositors> {
     const [node] = parts.get(TronClient, { strict: false }).pool.nodes;
     const addresses = parts.get(DepositAddresses, { strict: false });
     await addresses.useAccount(await solidHeadOf(node!), ACT);
@@ -41,20 +46,20 @@ export class Depositors {
       `SELECT project_id, address FROM deposit_address WHERE project_id = ANY ($1)`,
       [ids],
     );
-    return new Depositors(world, hand, places);
+    return new Depositors(service, directWallet, places);
   }
 
   /** Pays until the signal aborts: amounts above the minimum, amounts below it, and tokens. */
   async keepPaying(signal: AbortSignal): Promise<void> {
-    const { world, hand } = this;
+    const { service: service, directWallet: directWallet } = this;
     for (let turn = 0; !signal.aborted; turn += 1) {
       const place = this.places[turn % this.places.length]!;
-      const body = { owner_address: world.bank.address, to_address: place.address };
+      const body = { owner_address: service.bank.address, to_address: place.address };
       const sent = [
-        hand.send('createtransaction', { ...body, amount: 12_000_000 + turn }, world.bank),
-        hand.send('createtransaction', { ...body, amount: 3_000_001 + turn }, world.bank),
+        directWallet.send('createtransaction', { ...body, amount: 12_000_000 + turn }, service.bank),
+        directWallet.send('createtransaction', { ...body, amount: 3_000_001 + turn }, service.bank),
         ...(turn % 3 === 0
-          ? [hand.transferToken(world.token, world.accounts[0]!, place.address, 6_000_000n, FEE_LIMIT)]
+          ? [directWallet.transferToken(service.token, service.accounts[0]!, place.address, 6_000_000n, FEE_LIMIT)]
           : []),
       ];
       // A fork may drop a transaction, or revert its reference block.
@@ -67,7 +72,7 @@ export class Depositors {
   /** Waits up to `limitMs` after healing for ledger and chain to agree. Returns the remaining differences. */
   async violations(read: ReadRows, limitMs: number): Promise<string[]> {
     const endMs = performance.now() + limitMs;
-    const look = () => unlikeChain({ wallet: this.hand, token: this.world.token, places: this.places, read });
+    const look = () => unlikeChain({ wallet: this.directWallet, token: this.service.token, places: this.places, read });
     let wrong = await look();
     while (wrong.length > 0 && performance.now() < endMs) {
       await sleep(LOOK_MS);

@@ -2,7 +2,7 @@
 import { sleep } from '../../src/base/clock.js';
 import { seededRandom } from '../../packages/devnet/src/faults-spec.js';
 import type { CrashPoint, SenderPoint } from '../../src/base/crash-point.js';
-import type { Arena } from './arena.js';
+import type { ChaosCluster } from './cluster.js';
 import { OUTSIDERS } from './outsiders.js';
 import { HOLDING_POINTS, type OtherFault, type PlannedFault } from './plan.js';
 
@@ -21,9 +21,9 @@ const CLOCK_STEPS = ['1 hour', '-1 hour', '1 day', '-1 day', '31 days', '-31 day
 /** Time within which every worker detects that the clock was set back. */
 const CLOCK_SEEN_MS = 15_000;
 
-type Inject = (arena: Arena, fault: PlannedFault, lastsMs: number, over: AbortSignal) => Promise<number>;
+type Inject = (cluster: ChaosCluster, fault: PlannedFault, lastsMs: number, over: AbortSignal) => Promise<number>;
 
-type Role = keyof Arena['actors'];
+type Role = keyof ChaosCluster['actors'];
 
 /** A crash point that every process of the role passes regularly. */
 const EVERYDAY: Readonly<Record<Role, CrashPoint | SenderPoint>> = {
@@ -32,8 +32,8 @@ const EVERYDAY: Readonly<Record<Role, CrashPoint | SenderPoint>> = {
   sender: 'webhook-fresh.after',
 };
 
-async function dieAtPoint(arena: Arena, role: Role, fault: PlannedFault, over: AbortSignal): Promise<number> {
-  const actor = arena.actors[role][fault.which];
+async function dieAtPoint(cluster: ChaosCluster, role: Role, fault: PlannedFault, over: AbortSignal): Promise<number> {
+  const actor = cluster.actors[role][fault.which];
   if (actor === undefined) return 0;
   const before = actor.deathsAtPoint;
   const own = role === 'sender' ? fault.senderPoint : fault.point;
@@ -50,8 +50,8 @@ async function dieAtPoint(arena: Arena, role: Role, fault: PlannedFault, over: A
   return actor.deathsAtPoint - before;
 }
 
-async function freeze(arena: Arena, role: Role, fault: PlannedFault, over: AbortSignal): Promise<number> {
-  const actor = arena.actors[role][fault.which];
+async function freeze(cluster: ChaosCluster, role: Role, fault: PlannedFault, over: AbortSignal): Promise<number> {
+  const actor = cluster.actors[role][fault.which];
   if (actor === undefined || !(await actor.comesUp(START_LIMIT_MS)) || !actor.signal('SIGSTOP')) return 0;
   await sleep(fault.stopMs, over);
   actor.signal('SIGCONT');
@@ -61,8 +61,8 @@ async function freeze(arena: Arena, role: Role, fault: PlannedFault, over: Abort
 const isOver = (signal: AbortSignal): boolean => signal.aborted;
 
 /** Stops a worker in the middle of its work for longer than its lease, then resumes it; three times. */
-async function stopAtPoints(arena: Arena, fault: PlannedFault, over: AbortSignal): Promise<number> {
-  const actor = arena.actors.worker[fault.which];
+async function stopAtPoints(cluster: ChaosCluster, fault: PlannedFault, over: AbortSignal): Promise<number> {
+  const actor = cluster.actors.worker[fault.which];
   if (actor === undefined) return 0;
   const random = seededRandom(fault.seed);
   let times = 0;
@@ -86,15 +86,15 @@ async function stopAtPoints(arena: Arena, fault: PlannedFault, over: AbortSignal
 }
 
 async function shift(
-  arena: Arena,
+  cluster: ChaosCluster,
   role: 'api' | 'worker',
   fault: PlannedFault,
   lastsMs: number,
   over: AbortSignal,
 ): Promise<number> {
-  const actor = arena.actors[role][fault.which];
+  const actor = cluster.actors[role][fault.which];
   if (actor === undefined) return 0;
-  actor.restart(arena.shifted(fault.shiftMs));
+  actor.restart(cluster.shifted(fault.shiftMs));
   if (!(await actor.comesUp(START_LIMIT_MS))) return 0;
   await sleep(Math.max(lastsMs, 4_000), over);
   return 1;
@@ -102,27 +102,27 @@ async function shift(
 
 export const FAULTS: Readonly<Record<OtherFault, Inject>> = {
   ...OUTSIDERS,
-  'worker killed at a point': (arena, fault, _ms, over) => dieAtPoint(arena, 'worker', fault, over),
-  'API killed at a point': (arena, fault, _ms, over) => dieAtPoint(arena, 'api', fault, over),
-  'worker killed': async (arena, fault) => {
-    const actor = arena.actors.worker[fault.which];
+  'worker killed at a point': (cluster, fault, _ms, over) => dieAtPoint(cluster, 'worker', fault, over),
+  'API killed at a point': (cluster, fault, _ms, over) => dieAtPoint(cluster, 'api', fault, over),
+  'worker killed': async (cluster, fault) => {
+    const actor = cluster.actors.worker[fault.which];
     if (actor === undefined || !(await actor.comesUp(START_LIMIT_MS))) return 0;
     return actor.signal('SIGKILL') ? 1 : 0;
   },
-  'worker stopped (SIGSTOP)': (arena, fault, _ms, over) => freeze(arena, 'worker', fault, over),
-  'worker stopped at a point': (arena, fault, _ms, over) => stopAtPoints(arena, fault, over),
-  'API stopped (SIGSTOP)': (arena, fault, _ms, over) => freeze(arena, 'api', fault, over),
-  'worker clock shifted': (arena, fault, lastsMs, over) => shift(arena, 'worker', fault, lastsMs, over),
-  'API clock shifted': (arena, fault, lastsMs, over) => shift(arena, 'api', fault, lastsMs, over),
-  'sender killed at a point': (arena, fault, _ms, over) => dieAtPoint(arena, 'sender', fault, over),
-  'sender stopped (SIGSTOP)': (arena, fault, _ms, over) => freeze(arena, 'sender', fault, over),
-  'receivers away': (arena, _fault, lastsMs, over) => arena.receivers.misbehave('away', lastsMs, over),
-  'receivers slow': (arena, _fault, lastsMs, over) => arena.receivers.misbehave('slow', lastsMs, over),
-  'receivers that lie': (arena, _fault, lastsMs, over) => arena.receivers.misbehave('lying', lastsMs, over),
-  'Redis flushed': async (arena, _fault, _ms, over) => {
+  'worker stopped (SIGSTOP)': (cluster, fault, _ms, over) => freeze(cluster, 'worker', fault, over),
+  'worker stopped at a point': (cluster, fault, _ms, over) => stopAtPoints(cluster, fault, over),
+  'API stopped (SIGSTOP)': (cluster, fault, _ms, over) => freeze(cluster, 'api', fault, over),
+  'worker clock shifted': (cluster, fault, lastsMs, over) => shift(cluster, 'worker', fault, lastsMs, over),
+  'API clock shifted': (cluster, fault, lastsMs, over) => shift(cluster, 'api', fault, lastsMs, over),
+  'sender killed at a point': (cluster, fault, _ms, over) => dieAtPoint(cluster, 'sender', fault, over),
+  'sender stopped (SIGSTOP)': (cluster, fault, _ms, over) => freeze(cluster, 'sender', fault, over),
+  'receivers away': (cluster, _fault, lastsMs, over) => cluster.receivers.misbehave('away', lastsMs, over),
+  'receivers slow': (cluster, _fault, lastsMs, over) => cluster.receivers.misbehave('slow', lastsMs, over),
+  'receivers that lie': (cluster, _fault, lastsMs, over) => cluster.receivers.misbehave('lying', lastsMs, over),
+  'Redis flushed': async (cluster, _fault, _ms, over) => {
     // Redis may be down at the moment.
     for (let waitedMs = 0; waitedMs < QUIET_MS && !over.aborted; waitedMs += 500) {
-      const isDone = await arena.flushRedis().then(
+      const isDone = await cluster.flushRedis().then(
         () => true,
         () => false,
       );
@@ -131,43 +131,43 @@ export const FAULTS: Readonly<Record<OtherFault, Inject>> = {
     }
     return 0;
   },
-  'Redis down': async (arena, _fault, lastsMs, over) => {
-    await arena.redisDown(lastsMs, over);
+  'Redis down': async (cluster, _fault, lastsMs, over) => {
+    await cluster.redisDown(lastsMs, over);
     return 1;
   },
-  'Postgres restarted': async (arena) => {
-    await arena.restartPostgres();
+  'Postgres restarted': async (cluster) => {
+    await cluster.restartPostgres();
     return 1;
   },
-  'standby promoted with lost commits': (arena, _fault, _ms, over) => arena.failOver(over),
-  'Postgres connections killed': async (arena, _fault, _ms, over) => {
+  'standby promoted with lost commits': (cluster, _fault, _ms, over) => cluster.failOver(over),
+  'Postgres connections killed': async (cluster, _fault, _ms, over) => {
     // A server that is just restarting has no connections.
     for (let waitedMs = 0; waitedMs < QUIET_MS && !over.aborted; waitedMs += 500) {
-      const ended = await arena.killConnections().catch(() => 0);
+      const ended = await cluster.killConnections().catch(() => 0);
       if (ended > 0) return ended;
       await sleep(500, over);
     }
     return 0;
   },
-  'database clock stepped': async (arena, fault, lastsMs, over) => {
+  'database clock stepped': async (cluster, fault, lastsMs, over) => {
     const random = seededRandom(fault.seed);
     const by = CLOCK_STEPS[Math.floor(random() * CLOCK_STEPS.length)] ?? '1 hour';
-    if (!(await arena.stepClock(by, over))) return 0;
+    if (!(await cluster.stepClock(by, over))) return 0;
     await sleep(lastsMs, over);
     // The clock must be correct when the round is judged.
-    await arena.stepClock('0');
+    await cluster.stepClock('0');
     await sleep(CLOCK_SEEN_MS);
-    await arena.keepRates().catch(() => undefined);
+    await cluster.keepRates().catch(() => undefined);
     return 1;
   },
-  'cut after COMMIT': async (arena, fault, lastsMs, over) => {
-    const before = arena.proxy.cuts;
-    arena.proxy.arm(CUT_RATE, seededRandom(fault.seed));
+  'cut after COMMIT': async (cluster, fault, lastsMs, over) => {
+    const before = cluster.proxy.cuts;
+    cluster.proxy.arm(CUT_RATE, seededRandom(fault.seed));
     await sleep(lastsMs, over);
-    for (let waitedMs = 0; waitedMs < QUIET_MS && arena.proxy.cuts === before && !over.aborted; waitedMs += 500) {
+    for (let waitedMs = 0; waitedMs < QUIET_MS && cluster.proxy.cuts === before && !over.aborted; waitedMs += 500) {
       await sleep(500, over);
     }
-    arena.proxy.arm(0, () => 1);
-    return arena.proxy.cuts - before;
+    cluster.proxy.arm(0, () => 1);
+    return cluster.proxy.cuts - before;
   },
 };

@@ -2,14 +2,14 @@
 // that must show it. The unpatched build is hunted too and must show nothing: a hunt that flags a correct build is
 // worthless.
 import { rm } from 'node:fs/promises';
-import { Arena } from './arena.js';
+import { ChaosCluster } from './cluster.js';
 import { planRound, type FaultName, type PlannedFault } from './plan.js';
 import { failureWith } from './named-test.js';
 import type { Conditions, NamedTest, PlantedBug } from './planted-bug.js';
 import { plant, PLANTED } from './planted.js';
 import { commitNow, keepResults } from './results.js';
 import { playRound } from './round.js';
-import { bindBuild, copyOfBuild, logFor, type Settings } from './workshop.js';
+import { bindBuild, copyOfBuild, logFor, type Settings } from './workspace.js';
 
 /**
  * An order still unfinished by then is stuck. Healthy orders take some ten seconds, and a minute on a machine so busy
@@ -153,7 +153,7 @@ async function hunt(
   const startedAt = performance.now();
   const log = await logFor(`planted-${bug.name.replaceAll(/[^a-zA-Z]+/g, '-')}`);
   const build = await copyOfBuild();
-  let arena: Arena | undefined;
+  let cluster: ChaosCluster | undefined;
   const ends = (round: number | undefined, by: string): Hunt => ({
     bug: bug.name,
     caught: round === undefined ? undefined : `round ${round.toString()}`,
@@ -165,9 +165,14 @@ async function hunt(
     await plant(build.dist, bug);
     await bindBuild(build.dist);
     const { blockMs } = settings;
-    arena = await Arena.open({ build: build.root, blockMs, log: log.write, ...(isStill ? { env: STILL_POOL } : {}) });
+    cluster = await ChaosCluster.open({
+      build: build.root,
+      blockMs,
+      log: log.write,
+      ...(isStill ? { env: STILL_POOL } : {}),
+    });
     for (const [index, plan] of plans.entries()) {
-      const { violations } = await playRound(arena, {
+      const { violations } = await playRound(cluster, {
         name: `p${(index + 1).toString()}`,
         plan,
         lengthMs: isStill ? STILL_LENGTH_MS : settings.lengthMs,
@@ -185,7 +190,7 @@ async function hunt(
   } catch (error) {
     return { ...ends(undefined, `the round could not be played: ${String(error)}`), isUnplayed: true };
   } finally {
-    await arena?.close();
+    await cluster?.close();
     await build.remove();
     await log.close();
     if (!settings.keepLogs) await rm(log.path, { force: true });

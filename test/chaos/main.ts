@@ -2,12 +2,12 @@
 // catch. Exit code 1 after a violation, a fault that never fired, or an uncaught bug.
 import { rm } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { Arena } from './arena.js';
+import { ChaosCluster } from './cluster.js';
 import { faultNamed, planRound, type FaultName, type PlannedFault } from './plan.js';
 import { huntAll } from './hunt.js';
 import { MetricsWatch, type MetricsVerdict } from './metrics.js';
 import { playRound, type RoundOutcome } from './round.js';
-import { copyOfBuild, logFor, type RoundLog, type Settings } from './workshop.js';
+import { copyOfBuild, logFor, type RoundLog, type Settings } from './workspace.js';
 
 const HELP = `npm run chaos -- [--rounds N] [--seed S] [--from R] [--keep-logs]
 npm run chaos -- --planted [--count N] [--only a,b] [--from K]
@@ -92,17 +92,17 @@ async function run(settings: Settings, alone?: readonly string[]): Promise<numbe
   };
   let played = 0;
   try {
-    let arena: Arena | undefined;
+    let cluster: ChaosCluster | undefined;
     try {
       for (const { round, plan } of programme(settings, totals, only)) {
         log = await logFor(`round-${settings.seed}-${round.toString()}`);
-        arena ??= await Arena.open({ build: build.root, blockMs: settings.blockMs, log: write });
+        cluster ??= await ChaosCluster.open({ build: build.root, blockMs: settings.blockMs, log: write });
         played += 1;
         for (const { name } of plan) add(totals.planned, name, 1);
         const beganAt = performance.now();
         const name = `s${settings.seed}r${round.toString()}`;
         const { lengthMs } = settings;
-        const outcome = await playRound(arena, {
+        const outcome = await playRound(cluster, {
           name,
           plan,
           lengthMs,
@@ -118,8 +118,8 @@ async function run(settings: Settings, alone?: readonly string[]): Promise<numbe
         // Wrong records stay wrong, and the service stops selling when it detects them: the next round needs a new
         // environment.
         if (hasFailed) {
-          await arena.close();
-          arena = undefined;
+          await cluster.close();
+          cluster = undefined;
           metrics.forgetProcesses();
         }
         await log.close();
@@ -128,7 +128,7 @@ async function run(settings: Settings, alone?: readonly string[]): Promise<numbe
         log = undefined;
       }
     } finally {
-      await arena?.close();
+      await cluster?.close();
     }
   } finally {
     await build.remove();

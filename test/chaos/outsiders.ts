@@ -10,10 +10,10 @@ import { POOL_OPERATIONS, type PoolWallet } from '../../packages/local/src/world
 import { PoolWallets } from '../../src/pool/pool-wallets.js';
 import { rawDataOf, SECOND_OWNERS, wire } from '../support/chain/hostile-bytes.js';
 import { until } from '../../packages/local/src/wait.js';
-import type { Arena } from './arena.js';
+import type { ChaosCluster } from './cluster.js';
 import type { PlannedFault } from './plan.js';
 
-type Inject = (arena: Arena, fault: PlannedFault, lastsMs: number, over: AbortSignal) => Promise<number>;
+type Inject = (cluster: ChaosCluster, fault: PlannedFault, lastsMs: number, over: AbortSignal) => Promise<number>;
 
 const SUN = 1_000_000;
 /** The chain's initial value. */
@@ -29,20 +29,20 @@ const FOREIGN_EVERY_MS = 400;
 /** Contract name and parameter type in java-tron's JSON. A pattern-based reader could take its digits for a number. */
 const POISON = ':1234567890123456,';
 
-const walletOf = (arena: Arena, fault: PlannedFault): PoolWallet => {
-  const { poolWallets } = arena.world;
+const walletOf = (cluster: ChaosCluster, fault: PlannedFault): PoolWallet => {
+  const { poolWallets } = cluster.service;
   const wallet = poolWallets[Math.floor(seededRandom(fault.seed)() * poolWallets.length)];
   if (wallet === undefined) throw new Error('there is no pool wallet');
   return wallet;
 };
 
 /** Re-enables all wallets, as the operator does after learning why their transactions died. */
-export async function resumeWallets(arena: Arena): Promise<void> {
-  const { rows } = await arena.sql.query<{ address: string }>(
+export async function resumeWallets(cluster: ChaosCluster): Promise<void> {
+  const { rows } = await cluster.sql.query<{ address: string }>(
     `SELECT address FROM pool_wallet WHERE delivery_fault IS NOT NULL`,
   );
   const act = { actor: 'chaos', reason: 'nodes were at fault, not the wallet' };
-  for (const { address } of rows) await arena.parts.get(PoolWallets).setStatus(address, 'active', act);
+  for (const { address } of rows) await cluster.parts.get(PoolWallets).setStatus(address, 'active', act);
 }
 
 /** Polls `look` for as long as a fault may wait for a target. */
@@ -56,9 +56,9 @@ async function found<T>(look: () => Promise<T | undefined>, over: AbortSignal): 
 }
 
 /** A database client locks unfinished orders in a transaction and leaves it open. */
-async function holdRows(arena: Arena, lastsMs: number, over: AbortSignal): Promise<number> {
+async function holdRows(cluster: ChaosCluster, lastsMs: number, over: AbortSignal): Promise<number> {
   const rows = await found(async () => {
-    const client = await arena.sql.connect();
+    const client = await cluster.sql.connect();
     // The server may go down meanwhile; the pool handles errors of idle connections only.
     const ignore = (): void => undefined;
     client.on('error', ignore);
@@ -81,12 +81,12 @@ async function holdRows(arena: Arena, lastsMs: number, over: AbortSignal): Promi
 }
 
 /** The latest pending action of each wallet owner, by address. */
-const inHand = new Map<string, Promise<unknown>>();
+const turns = new Map<string, Promise<unknown>>();
 
 /** Serialises a wallet owner's actions: a wallet without TRX cannot pay for a change of its keys. */
 async function byOwner<T>({ address }: ChainAccount, act: () => Promise<T>): Promise<T> {
-  const turn = (inHand.get(address) ?? Promise.resolve()).then(act, act);
-  inHand.set(address, turn);
+  const turn = (turns.get(address) ?? Promise.resolve()).then(act, act);
+  turns.set(address, turn);
   return turn;
 }
 
@@ -96,17 +96,17 @@ async function byOwner<T>({ address }: ChainAccount, act: () => Promise<T>): Pro
  * the same block, the owner's transaction would take stake of another rental, and only the operator could judge that.
  * Rentals whose usable energy is judged are skipped too.
  */
-async function undelegateByHand(arena: Arena, over: AbortSignal): Promise<number> {
+async function undelegateAsOwner(cluster: ChaosCluster, over: AbortSignal): Promise<number> {
   // A rental may end before the owner's turn; another one is selected then.
   const taken = await found(async () => {
-    const { rows } = await arena.sql.query<{ address: string; receiver: string; sun: string }>(
+    const { rows } = await cluster.sql.query<{ address: string; receiver: string; sun: string }>(
       `SELECT w.address, l.receive_address AS receiver, l.amount_sun::text AS sun
          FROM leg l JOIN orders o ON o.id = l.order_id JOIN pool_wallet w ON w.id = l.wallet_id
         WHERE l.status = 'active' AND o.settled AND o.ends_at > $1 AND l.receive_address <> ALL ($2) ORDER BY o.ends_at DESC LIMIT 1`,
-      [new Date((await arena.hand.headTime()) + TIME_LEFT_MS), arena.overlapping.addresses],
+      [new Date((await cluster.directWallet.headTime()) + TIME_LEFT_MS), cluster.overlapping.addresses],
     );
     const [leg] = rows;
-    const owner = arena.world.poolWallets.find(({ address }) => address === leg?.address);
+    const owner = cluster.service.poolWallets.find(({ address }) => address === leg?.address);
     if (leg === undefined || owner === undefined) return undefined;
     const operation = {
       owner_address: owner.address,
@@ -115,7 +115,7 @@ async function undelegateByHand(arena: Arena, over: AbortSignal): Promise<number
       resource: 'ENERGY',
     };
     return byOwner(owner, async () => {
-      await arena.actByHand('undelegateresource', operation, owner);
+      await cluster.actAsOwner('undelegateresource', operation, owner);
       return true;
     });
   }, over);
@@ -128,8 +128,13 @@ const FINAL_LIMIT_MS = 60_000;
 const PERMITS_MAX = 5;
 
 /** Revokes the permission of the service's signing key, and restores it later. */
-async function takeKeyAway(arena: Arena, fault: PlannedFault, lastsMs: number, over: AbortSignal): Promise<number> {
-  const wallet = walletOf(arena, fault);
+async function takeKeyAway(
+  cluster: ChaosCluster,
+  fault: PlannedFault,
+  lastsMs: number,
+  over: AbortSignal,
+): Promise<number> {
+  const wallet = walletOf(cluster, fault);
   const permit = async (key: string): Promise<void> => {
     const keys = (address: string) => [{ address, weight: 1 }];
     const permissions = {
@@ -137,23 +142,24 @@ async function takeKeyAway(arena: Arena, fault: PlannedFault, lastsMs: number, o
       owner: { type: 0, permission_name: 'owner', threshold: 1, keys: keys(wallet.address) },
       actives: [{ type: 2, permission_name: 'rental', threshold: 1, operations: POOL_OPERATIONS, keys: keys(key) }],
     };
-    await arena.hand.sendUntilIncluded('accountpermissionupdate', permissions, wallet);
+    await cluster.directWallet.sendUntilIncluded('accountpermissionupdate', permissions, wallet);
   };
-  const { bank } = arena.world;
+  const { bank } = cluster.service;
   const fees = { owner_address: bank.address, to_address: wallet.address, amount: PERMISSION_FEES_SUN };
   return byOwner(wallet, async () => {
-    await arena.hand.sendUntilIncluded('createtransaction', fees, bank);
+    await cluster.directWallet.sendUntilIncluded('createtransaction', fees, bank);
     await permit(newChainAccount().address);
     await sleep(lastsMs, over);
     // A fork may revert the restored permission. Without it, no delegation of the wallet would ever be reclaimed.
     const isBack = async (): Promise<boolean> => {
-      const account = await arena.hand.post('wallet/getaccount', { address: wallet.address, visible: true });
+      const account = await cluster.directWallet.post('wallet/getaccount', { address: wallet.address, visible: true });
       return JSON.stringify(account['active_permission'] ?? '').includes(wallet.hotKey.address);
     };
     for (let tries = 1; ; tries += 1) {
       await permit(wallet.hotKey.address);
-      const final = (await arena.hand.headTime()) + FORKED_MS_MAX;
-      const isPast = async (): Promise<true | undefined> => ((await arena.hand.headTime()) > final ? true : undefined);
+      const final = (await cluster.directWallet.headTime()) + FORKED_MS_MAX;
+      const isPast = async (): Promise<true | undefined> =>
+        (await cluster.directWallet.headTime()) > final ? true : undefined;
       await until(isPast, FINAL_LIMIT_MS, 'the blocks that no fork undoes');
       if (await isBack()) return 1;
       if (tries === PERMITS_MAX) throw new Error(`${wallet.address} has not its key back`);
@@ -162,28 +168,33 @@ async function takeKeyAway(arena: Arena, fault: PlannedFault, lastsMs: number, o
 }
 
 /** Removes the wallet's bandwidth stake and nearly all its TRX, and restores both later. */
-async function takeBandwidth(arena: Arena, fault: PlannedFault, lastsMs: number, over: AbortSignal): Promise<number> {
-  const { hand, world } = arena;
-  const wallet = walletOf(arena, fault);
+async function takeBandwidth(
+  cluster: ChaosCluster,
+  fault: PlannedFault,
+  lastsMs: number,
+  over: AbortSignal,
+): Promise<number> {
+  const { directWallet: directWallet, service: service } = cluster;
+  const wallet = walletOf(cluster, fault);
   const owner_address = wallet.address;
   const accountOf = async (): Promise<{ balance: number; staked: number }> => {
-    const account = await hand.post('wallet/getaccount', { address: owner_address, visible: true });
+    const account = await directWallet.post('wallet/getaccount', { address: owner_address, visible: true });
     const frozen = (account['frozenV2'] ?? []) as { type?: string; amount?: number }[];
     // TRON prints no type for bandwidth, the first resource.
     const staked = frozen.find(({ type }) => type === undefined)?.amount ?? 0;
     return { balance: Number(account['balance'] ?? 0), staked };
   };
   const send = async (path: string, body: object, by: ChainAccount): Promise<void> => {
-    await hand.sendUntilIncluded(path, { owner_address: by.address, ...body }, by);
+    await directWallet.sendUntilIncluded(path, { owner_address: by.address, ...body }, by);
   };
   return byOwner(wallet, async () => {
     const { balance, staked } = await accountOf();
     if (staked === 0 || balance < 2 * SUN) return 0;
     await send('unfreezebalancev2', { unfreeze_balance: staked, resource: 'BANDWIDTH' }, wallet);
     const amount = balance - 2 * SUN;
-    await send('createtransaction', { to_address: world.bank.address, amount }, wallet);
+    await send('createtransaction', { to_address: service.bank.address, amount }, wallet);
     await sleep(lastsMs, over);
-    await send('createtransaction', { to_address: owner_address, amount }, world.bank);
+    await send('createtransaction', { to_address: owner_address, amount }, service.bank);
     await send('cancelallunfreezev2', {}, wallet).catch(async (error: unknown) => {
       // A fork reverted the unstaking.
       if ((await accountOf()).staked === 0) throw error;
@@ -193,21 +204,21 @@ async function takeBandwidth(arena: Arena, fault: PlannedFault, lastsMs: number,
 }
 
 /** Halves the energy per staked TRX, as when the network's stake doubles. */
-async function doubleStake(arena: Arena, lastsMs: number, over: AbortSignal): Promise<number> {
-  await arena.control('parameters', { getTotalEnergyCurrentLimit: ENERGY_LIMIT / 2 });
+async function doubleStake(cluster: ChaosCluster, lastsMs: number, over: AbortSignal): Promise<number> {
+  await cluster.control('parameters', { getTotalEnergyCurrentLimit: ENERGY_LIMIT / 2 });
   await sleep(lastsMs, over);
-  await arena.control('parameters', { getTotalEnergyCurrentLimit: ENERGY_LIMIT });
+  await cluster.control('parameters', { getTotalEnergyCurrentLimit: ENERGY_LIMIT });
   return 1;
 }
 
 /** A project without credits orders as fast as it can. */
-async function flood(arena: Arena, lastsMs: number, over: AbortSignal): Promise<number> {
+async function flood(cluster: ChaosCluster, lastsMs: number, over: AbortSignal): Promise<number> {
   const endsAt = performance.now() + lastsMs;
-  const body = { receive_address: arena.world.accounts[0]?.address, energy: 32_000 };
+  const body = { receive_address: cluster.service.accounts[0]?.address, energy: 32_000 };
   let refused = 0;
   const orderOn = async (index: number): Promise<void> => {
     while (!over.aborted && (performance.now() < endsAt || (refused === 0 && performance.now() < endsAt + QUIET_MS))) {
-      const merchant = arena.broke[index % arena.broke.length];
+      const merchant = cluster.broke[index % cluster.broke.length];
       const answer = await merchant?.post('/v1/orders', body).catch(() => undefined);
       if (answer?.body['error'] === 'INSUFFICIENT_CREDITS') refused += 1;
       else await sleep(200, over);
@@ -238,10 +249,16 @@ interface Head {
 const REFERENCES_MAX = 3;
 
 /** Signs and sends a contract with hand-written bytes. Throws with the node's message. */
-async function sendBytes(arena: Arena, by: ChainAccount, type: number, url: string, value: Buffer): Promise<void> {
+async function sendBytes(
+  cluster: ChaosCluster,
+  by: ChainAccount,
+  type: number,
+  url: string,
+  value: Buffer,
+): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
-    const said = await arena.hand.post('wallet/broadcasthex', {
-      transaction: await signedBytes(arena, by, type, url, value),
+    const said = await cluster.directWallet.post('wallet/broadcasthex', {
+      transaction: await signedBytes(cluster, by, type, url, value),
     });
     if (said['result'] === true) return;
     if (said['code'] !== 'TAPOS_ERROR' || attempt === REFERENCES_MAX) {
@@ -250,8 +267,14 @@ async function sendBytes(arena: Arena, by: ChainAccount, type: number, url: stri
   }
 }
 
-async function signedBytes(arena: Arena, by: ChainAccount, type: number, url: string, value: Buffer): Promise<string> {
-  const head = (await arena.hand.post('wallet/getnowblock', {})) as unknown as Head;
+async function signedBytes(
+  cluster: ChaosCluster,
+  by: ChainAccount,
+  type: number,
+  url: string,
+  value: Buffer,
+): Promise<string> {
+  const head = (await cluster.directWallet.post('wallet/getnowblock', {})) as unknown as Head;
   const { number, timestamp } = head.block_header.raw_data;
   const reference = Buffer.alloc(8);
   reference.writeBigUInt64BE(BigInt(number));
@@ -272,8 +295,8 @@ const TRANSFER = 1;
 const DELEGATE = 57;
 
 /** Contract names and typed transfers that a pattern could mistake for a number. */
-async function poison(arena: Arena, lastsMs: number, over: AbortSignal): Promise<number> {
-  const [alice, bob] = arena.world.accounts;
+async function poison(cluster: ChaosCluster, lastsMs: number, over: AbortSignal): Promise<number> {
+  const [alice, bob] = cluster.service.accounts;
   if (alice === undefined || bob === undefined) return 0;
   return again(lastsMs, over, async (n) => {
     if (n % 3 === 0) {
@@ -284,7 +307,7 @@ async function poison(arena: Arena, lastsMs: number, over: AbortSignal): Promise
         bytecode: '00',
         fee_limit: 1_000 * SUN,
       };
-      await arena.hand.send('deploycontract', { ...contract, origin_energy_limit: 1, call_value: 0 }, alice);
+      await cluster.directWallet.send('deploycontract', { ...contract, origin_energy_limit: 1, call_value: 0 }, alice);
       return;
     }
     const amount = wire.number(3, BigInt(n + 1));
@@ -293,25 +316,25 @@ async function poison(arena: Arena, lastsMs: number, over: AbortSignal): Promise
       wire.bytes(2, addressBytes(bob.address)),
       amount,
     ]);
-    await sendBytes(arena, alice, TRANSFER, `${POISON}/protocol.TransferContract`, value);
+    await sendBytes(cluster, alice, TRANSFER, `${POISON}/protocol.TransferContract`, value);
   });
 }
 
 /**
  * An outsider's delegations whose bytes name a pool wallet as the first owner, in every way in which parsers differ.
  */
-async function spoof(arena: Arena, fault: PlannedFault, lastsMs: number, over: AbortSignal): Promise<number> {
-  const { accounts, bank } = arena.world;
+async function spoof(cluster: ChaosCluster, fault: PlannedFault, lastsMs: number, over: AbortSignal): Promise<number> {
+  const { accounts, bank } = cluster.service;
   const [, bob] = accounts;
   if (bob === undefined) return 0;
-  const ours = walletOf(arena, fault);
+  const ours = walletOf(cluster, fault);
   // A new account: energy used by an account's contracts cannot be delegated.
   const outsider = newChainAccount();
   const stake = async (): Promise<void> => {
     const gift = { owner_address: bank.address, to_address: outsider.address, amount: 300 * SUN };
-    await arena.hand.sendUntilIncluded('createtransaction', gift, bank);
+    await cluster.directWallet.sendUntilIncluded('createtransaction', gift, bank);
     const operation = { owner_address: outsider.address, frozen_balance: 200 * SUN, resource: 'ENERGY' };
-    await arena.hand.sendUntilIncluded('freezebalancev2', operation, outsider);
+    await cluster.directWallet.sendUntilIncluded('freezebalancev2', operation, outsider);
   };
   await stake();
   return again(lastsMs, over, async (n) => {
@@ -325,7 +348,7 @@ async function spoof(arena: Arena, fault: PlannedFault, lastsMs: number, over: A
       wire.bytes(4, addressBytes(bob.address)),
     ]);
     const send = () =>
-      sendBytes(arena, outsider, DELEGATE, 'type.googleapis.com/protocol.DelegateResourceContract', value);
+      sendBytes(cluster, outsider, DELEGATE, 'type.googleapis.com/protocol.DelegateResourceContract', value);
     await send().catch(async (error: unknown) => {
       if (!/FreezeEnergyV2|does not exist/.test(messageOf(error))) throw error;
       // A fork reverted the block with the stake.
@@ -336,22 +359,22 @@ async function spoof(arena: Arena, fault: PlannedFault, lastsMs: number, over: A
 }
 
 /** Half of the exchanges quote a ten-thousandth of the price; the others are down. */
-async function collude(arena: Arena, lastsMs: number, over: AbortSignal): Promise<number> {
-  const before = arena.exchanges.liesSent;
-  arena.exchanges.collude(true);
+async function collude(cluster: ChaosCluster, lastsMs: number, over: AbortSignal): Promise<number> {
+  const before = cluster.exchanges.liesSent;
+  cluster.exchanges.collude(true);
   await sleep(Math.max(lastsMs, 4_000), over);
-  arena.exchanges.collude(false);
-  return arena.exchanges.liesSent - before;
+  cluster.exchanges.collude(false);
+  return cluster.exchanges.liesSent - before;
 }
 
 export const OUTSIDERS = {
-  'a row held by a client': (arena, _fault, lastsMs, over) => holdRows(arena, lastsMs, over),
-  'an owner’s hand': (arena, _fault, _ms, over) => undelegateByHand(arena, over),
+  'a row held by a client': (cluster, _fault, lastsMs, over) => holdRows(cluster, lastsMs, over),
+  'an owner’s hand': (cluster, _fault, _ms, over) => undelegateAsOwner(cluster, over),
   'key gone': takeKeyAway,
   'bandwidth out': takeBandwidth,
-  'the network’s stake doubled': (arena, _fault, lastsMs, over) => doubleStake(arena, lastsMs, over),
-  'refusal flood': (arena, _fault, lastsMs, over) => flood(arena, lastsMs, over),
-  'poisoned names': (arena, _fault, lastsMs, over) => poison(arena, lastsMs, over),
+  'the network’s stake doubled': (cluster, _fault, lastsMs, over) => doubleStake(cluster, lastsMs, over),
+  'refusal flood': (cluster, _fault, lastsMs, over) => flood(cluster, lastsMs, over),
+  'poisoned names': (cluster, _fault, lastsMs, over) => poison(cluster, lastsMs, over),
   'spoofed owners': spoof,
-  'exchanges that collude': (arena, _fault, lastsMs, over) => collude(arena, lastsMs, over),
+  'exchanges that collude': (cluster, _fault, lastsMs, over) => collude(cluster, lastsMs, over),
 } as const satisfies Readonly<Record<string, Inject>>;

@@ -68,26 +68,26 @@ export class Overlapping {
   private isExcused = false;
 
   private constructor(
-    private readonly world: World,
+    private readonly service: World,
     /** Wallet client that bypasses injected node faults. */
-    private readonly hand: Wallet,
+    private readonly directWallet: Wallet,
     private readonly customers: readonly Customer[],
   ) {
-    this.uses = new UsesOnChain(hand, this.addresses);
+    this.uses = new UsesOnChain(directWallet, this.addresses);
   }
 
   /** Gives each customer TRX to burn and tokens to send. */
-  static async begin(world: World, hand: Wallet): Promise<Overlapping> {
+  static async begin(service: World, directWallet: Wallet): Promise<Overlapping> {
     const customers = Array.from({ length: CUSTOMERS }, (_, n) => {
       const name = `overlap-${n.toString()}`;
       return { account: namedChainAccount(name), name, orders: 0 };
     });
     for (const { account } of customers) {
-      const body = { owner_address: world.bank.address, to_address: account.address, amount: SPENDING_SUN };
-      await hand.sendUntilIncluded('createtransaction', body, world.bank);
-      await hand.transferToken(world.token, world.accounts[0]!, account.address, TOKENS, FEE_LIMIT_SUN);
+      const body = { owner_address: service.bank.address, to_address: account.address, amount: SPENDING_SUN };
+      await directWallet.sendUntilIncluded('createtransaction', body, service.bank);
+      await directWallet.transferToken(service.token, service.accounts[0]!, account.address, TOKENS, FEE_LIMIT_SUN);
     }
-    return new Overlapping(world, hand, customers);
+    return new Overlapping(service, directWallet, customers);
   }
 
   get addresses(): readonly string[] {
@@ -115,7 +115,7 @@ export class Overlapping {
   async keepRenting(play: Play, signal: AbortSignal): Promise<void> {
     this.isExcused = false;
     [this.judged, this.unread] = [0, 0];
-    this.uses = new UsesOnChain(this.hand, this.addresses);
+    this.uses = new UsesOnChain(this.directWallet, this.addresses);
     await this.uses.begin();
     await Promise.all(
       this.customers.map(async (customer) => {
@@ -148,14 +148,14 @@ export class Overlapping {
    * for the end.
    */
   private async useOne(customer: Customer, play: Play, signal: AbortSignal): Promise<void> {
-    const nowMs = await this.hand.headTime();
+    const nowMs = await this.directWallet.headTime();
     const rentals = (await this.rentals(play)).get(customer.account.address) ?? [];
     if (!rentals.some((rental) => this.isLong(rental, nowMs))) await this.rent(customer, play, LONG, signal);
     const key = await this.rent(customer, play, SHORT, signal);
     if (key === undefined || signal.aborted) return;
     // A fork may drop the transaction, or revert its reference block.
-    await this.hand
-      .transferToken(this.world.token, customer.account, this.world.bank.address, 1n, FEE_LIMIT_SUN)
+    await this.directWallet
+      .transferToken(this.service.token, customer.account, this.service.bank.address, 1n, FEE_LIMIT_SUN)
       .catch(() => undefined);
     await this.waitFor(signal, async () => (await this.rowOf(play, key))?.over === true);
   }
@@ -240,9 +240,9 @@ export class Overlapping {
   /** Reads the usable energy at one block; undefined if each attempt was interrupted by a new block. */
   private async usableOf(receiver: string): Promise<{ atMs: number; usable: number } | undefined> {
     for (let asked = 0; asked < READS_MAX; asked += 1) {
-      const atMs = await this.hand.headTime();
-      const { limit, used } = await this.hand.energyOf(receiver);
-      if ((await this.hand.headTime()) === atMs) return { atMs, usable: limit - used };
+      const atMs = await this.directWallet.headTime();
+      const { limit, used } = await this.directWallet.energyOf(receiver);
+      if ((await this.directWallet.headTime()) === atMs) return { atMs, usable: limit - used };
     }
     return undefined;
   }
@@ -250,9 +250,9 @@ export class Overlapping {
   private async endLong(play: Play): Promise<void> {
     const ends = [...(await this.rentals(play)).values()].flat().map((row) => Number(row.ends));
     const timestamp = Math.max(...ends) + 3_000;
-    if (ends.length === 0 || (await this.hand.headTime()) >= timestamp) return;
+    if (ends.length === 0 || (await this.directWallet.headTime()) >= timestamp) return;
     const body = JSON.stringify({ blocks: [{ timestamp }] });
-    await fetch(`${this.world.controlUrl}/mine`, { method: 'POST', body, signal: AbortSignal.timeout(10_000) });
+    await fetch(`${this.service.controlUrl}/mine`, { method: 'POST', body, signal: AbortSignal.timeout(10_000) });
   }
 
   /** Returns the delivered rentals of each receiver. */

@@ -1,6 +1,6 @@
 // Rules of a round that can be checked from the records, or from records and chain. Each returns its violations.
 import type { ReadRows } from '../support/webhooks/webhook-judge.js';
-import type { Arena } from './arena.js';
+import type { ChaosCluster } from './cluster.js';
 import { TRUE_PRICE } from './exchanges.js';
 
 /** Terms never change in a round, and nothing is charged back. So a balance below the floor was overcharged. */
@@ -13,7 +13,7 @@ export async function balancesBelowFloor(read: ReadRows): Promise<string[]> {
 }
 
 /** Compares recorded blocks and times with the chain's own blocks: nothing may have ended early by them. */
-export async function blocksUnlikeTheChain(arena: Arena, run: string, read: ReadRows): Promise<string[]> {
+export async function blocksUnlikeTheChain(cluster: ChaosCluster, run: string, read: ReadRows): Promise<string[]> {
   const rows = await read<{ number: number; id: string; ms: string }>(
     `SELECT DISTINCT t.block_number::int AS number, encode(t.block_id, 'hex') AS id,
         round(extract(epoch FROM t.block_at) * 1000)::text AS ms
@@ -22,7 +22,7 @@ export async function blocksUnlikeTheChain(arena: Arena, run: string, read: Read
   );
   const wrong: string[] = [];
   for (const { number, id, ms } of rows) {
-    const block = await arena.block(number);
+    const block = await cluster.block(number);
     if (block.id === id && block.timestampMs === Number(ms)) continue;
     wrong.push(
       `I6 block ${number.toString()} is ${id} of ${ms} in the records, ${block.id} of ${block.timestampMs.toString()} on chain`,

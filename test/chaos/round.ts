@@ -9,7 +9,7 @@ import { Database } from '../../src/store/database.js';
 import { findingsOf, type Finding } from '../../src/verify/finding.js';
 import { verifyRecords } from '../../src/verify/verify.js';
 import type { ReadRows } from '../support/webhooks/webhook-judge.js';
-import type { Arena } from './arena.js';
+import type { ChaosCluster } from './cluster.js';
 import { Customers } from './customers.js';
 import type { MetricsWatch } from './metrics.js';
 import { HISTORIES } from './histories.js';
@@ -72,8 +72,8 @@ const SCAN_BLOCKS = 5_000;
 /** Credits of the poor customer per round, in orders of the smallest size. */
 const POOR_ORDERS = 2.5;
 
-export async function playRound(arena: Arena, options: RoundOptions): Promise<RoundOutcome> {
-  return new Round(arena, options).play();
+export async function playRound(cluster: ChaosCluster, options: RoundOptions): Promise<RoundOutcome> {
+  return new Round(cluster, options).play();
 }
 
 /** A rule of the nodes' control port with its effects. */
@@ -92,34 +92,37 @@ class Round {
   private readonly customers: Customers;
   private readonly violations: string[] = [];
   private readonly read: ReadRows = async <Row extends object>(text: string, params: unknown[]) =>
-    (await this.arena.sql.query<Row>(text, params)).rows;
+    (await this.cluster.sql.query<Row>(text, params)).rows;
 
   constructor(
-    private readonly arena: Arena,
+    private readonly cluster: ChaosCluster,
     private readonly options: RoundOptions,
   ) {
-    const receivers = arena.world.accounts.map((account) => account.address);
+    const receivers = cluster.service.accounts.map((account) => account.address);
     const { name: run, durationsSec } = options;
-    this.customers = new Customers({ rich: arena.rich, poor: arena.poor, receivers, run, durationsSec });
+    this.customers = new Customers({ rich: cluster.rich, poor: cluster.poor, receivers, run, durationsSec });
   }
 
   async play(): Promise<RoundOutcome> {
-    const { arena, options } = this;
+    const { cluster: cluster, options } = this;
     // Every waiting task listens for the end.
     setMaxListeners(0, this.over.signal);
     options.log('plan', JSON.stringify(options.plan));
-    arena.onLoss = ({ orders, txids }) => {
+    cluster.onLoss = ({ orders, txids }) => {
       options.log('chaos', `lost orders: ${[...orders].join(' ')}; transactions without one: ${[...txids].join(' ')}`);
       this.customers.forget(orders);
-      arena.overlapping.excuse();
+      cluster.overlapping.excuse();
     };
-    await arena.passDay();
-    await resumeWallets(arena);
+    await cluster.passDay();
+    await resumeWallets(cluster);
     await this.waitForService();
-    const buying = this.customers.keepBuying(this.over.signal, async () => (await arena.unfinished()) < UNFINISHED_MAX);
-    const paying = arena.depositors.keepPaying(this.over.signal);
-    await arena.supplied.keep(this.read);
-    const using = Promise.all([arena.keepUsing(this.over.signal), this.overlap()]);
+    const buying = this.customers.keepBuying(
+      this.over.signal,
+      async () => (await cluster.unfinished()) < UNFINISHED_MAX,
+    );
+    const paying = cluster.depositors.keepPaying(this.over.signal);
+    await cluster.supplied.keep(this.read);
+    const using = Promise.all([cluster.keepUsing(this.over.signal), this.overlap()]);
     const watching = this.watchMetrics();
     const doing = Promise.all([...options.plan.map(async (fault) => this.perform(fault)), this.doBeside()]);
     if (options.hunt !== undefined) await this.watch(options.hunt.judgesCapacity);
@@ -134,8 +137,8 @@ class Round {
     const unanswered = await this.customers.settle(options.healLimitMs);
     if (unanswered > 0) this.violations.push(`I11 ${unanswered.toString()} purchases never got an answer`);
     await Promise.all([this.judgeSupplied(), this.judgeOverlaps()]);
-    options.log('chaos', `${arena.supplied.uses.toString()} uses of addresses that are kept supplied`);
-    options.log('chaos', arena.spenders.summary);
+    options.log('chaos', `${cluster.supplied.uses.toString()} uses of addresses that are kept supplied`);
+    options.log('chaos', cluster.spenders.summary);
     await this.waitUntilOver(performance.now());
     await this.waitUntilSent();
     const healedMs = performance.now() - healedAt;
@@ -150,29 +153,29 @@ class Round {
       orders,
       answers: this.customers.counts,
       healedMs,
-      ...(options.hasOverlaps === true ? { comparisons: arena.overlapping.comparisons } : {}),
+      ...(options.hasOverlaps === true ? { comparisons: cluster.overlapping.comparisons } : {}),
     };
   }
 
   private get overlaps(): Parameters<Overlapping['keepRenting']>[0] {
-    return { merchants: this.arena.rich, run: this.options.name, read: this.read };
+    return { merchants: this.cluster.rich, run: this.options.name, read: this.read };
   }
 
   private async overlap(): Promise<void> {
-    if (this.options.hasOverlaps === true) await this.arena.overlapping.keepRenting(this.overlaps, this.over.signal);
+    if (this.options.hasOverlaps === true) await this.cluster.overlapping.keepRenting(this.overlaps, this.over.signal);
   }
 
   private async judgeSupplied(): Promise<void> {
-    for (const wrong of await this.arena.supplied.violations(this.read, SUPPLIED_LIMIT_MS))
+    for (const wrong of await this.cluster.supplied.violations(this.read, SUPPLIED_LIMIT_MS))
       this.violations.push(`I17 ${wrong}`);
   }
 
   private async judgeOverlaps(): Promise<void> {
-    const { arena, options } = this;
+    const { cluster: cluster, options } = this;
     if (options.hasOverlaps !== true) return;
-    for (const wrong of await arena.overlapping.violations(this.overlaps, options.healLimitMs))
+    for (const wrong of await cluster.overlapping.violations(this.overlaps, options.healLimitMs))
       this.violations.push(`usable energy: ${wrong}`);
-    options.log('chaos', arena.overlapping.summary);
+    options.log('chaos', cluster.overlapping.summary);
   }
 
   private async watchMetrics(): Promise<void> {
@@ -187,13 +190,13 @@ class Round {
   private async lookAtMetrics(): Promise<void> {
     const { metrics } = this.options;
     if (metrics === undefined) return;
-    await Promise.all(this.arena.adminPorts.map(({ role, port }) => metrics.look(role, port)));
+    await Promise.all(this.cluster.adminPorts.map(({ role, port }) => metrics.look(role, port)));
   }
 
   /** Checks the records every two seconds until a violation or the end of the round. */
   private async watch(judgesCapacity: boolean): Promise<void> {
     const endsAt = performance.now() + this.options.lengthMs;
-    const database = this.arena.parts.get(Database);
+    const database = this.cluster.parts.get(Database);
     while (performance.now() < endsAt && this.violations.length === 0 && this.customers.wrongs.length === 0) {
       await sleep(2_000);
       const report = await verifyRecords(database).catch(() => undefined);
@@ -222,12 +225,12 @@ class Round {
 
   /** Waits until the APIs quote a price: nothing can be bought before an API has read the market. */
   private async waitForService(): Promise<void> {
-    for (const actor of this.arena.all) {
+    for (const actor of this.cluster.all) {
       if (!(await actor.comesUp(2 * START_LIMIT_MS))) throw new Error(`${actor.name} does not come up`);
     }
-    const body = { receive_address: this.arena.world.accounts[0]?.address, energy: 32_000 };
+    const body = { receive_address: this.cluster.service.accounts[0]?.address, energy: 32_000 };
     let price = 0;
-    for (const merchant of this.arena.rich) {
+    for (const merchant of this.cluster.rich) {
       for (let attempt = 0; attempt < 300; attempt += 1) {
         const answer = await merchant.post('/v1/quotes', body).catch(() => undefined);
         price = Number(answer?.body['credits'] ?? 0);
@@ -236,7 +239,7 @@ class Round {
         await sleep(200);
       }
     }
-    await this.arena.topUp(Math.ceil(price * POOR_ORDERS), this.options.name);
+    await this.cluster.topUp(Math.ceil(price * POOR_ORDERS), this.options.name);
   }
 
   private async doBeside(): Promise<void> {
@@ -255,7 +258,7 @@ class Round {
     try {
       times = isNodeFault(fault.name)
         ? await this.misbehave(fault, lastsMs)
-        : await FAULTS[fault.name](this.arena, fault, lastsMs, this.over.signal);
+        : await FAULTS[fault.name](this.cluster, fault, lastsMs, this.over.signal);
     } catch (error) {
       log('chaos', `${fault.name} failed: ${String(error)}`);
       this.violations.push(`the fault could not be made: ${fault.name}: ${String(error)}`);
@@ -266,7 +269,7 @@ class Round {
 
   private async misbehave(fault: PlannedFault, lastsMs: number): Promise<number> {
     const rules = fault.rules.map((rule, index) => ({ ...rule, seed: `${fault.seed} ${index.toString()}` }));
-    const { added } = await this.arena.control('faults', { faults: rules });
+    const { added } = await this.cluster.control('faults', { faults: rules });
     const ids = new Set((added as readonly { id: number }[]).map(({ id }) => id));
     await sleep(lastsMs, this.over.signal);
     const main = fault.rules[0]?.kind;
@@ -284,7 +287,7 @@ class Round {
     }
     let times = 0;
     for (const { id, kind, code, wrong, fired } of rulesThen) {
-      await this.arena.control('faults/clear', { id });
+      await this.cluster.control('faults/clear', { id });
       if (kind === main) times += fired;
       const name = kind === 'wrong' ? `wrong: ${wrong}` : code === undefined ? kind : `${kind} ${code}`;
       this.byKind.set(name, (this.byKind.get(name) ?? 0) + fired);
@@ -293,22 +296,22 @@ class Round {
   }
 
   private async standing(ids: ReadonlySet<number>): Promise<readonly StandingRule[]> {
-    const { faults } = (await this.arena.control('faults')) as { faults: readonly StandingRule[] };
+    const { faults } = (await this.cluster.control('faults')) as { faults: readonly StandingRule[] };
     return faults.filter(({ id }) => ids.has(id));
   }
 
   private async heal(): Promise<void> {
-    await this.arena.control('faults/clear');
-    this.arena.proxy.arm(0, () => 1);
-    for (const actor of this.arena.all) actor.heal();
-    this.arena.receivers.heal();
+    await this.cluster.control('faults/clear');
+    this.cluster.proxy.arm(0, () => 1);
+    for (const actor of this.cluster.all) actor.heal();
+    this.cluster.receivers.heal();
     this.options.log('chaos', 'healed');
   }
 
   private async waitUntilOver(healedAt: number): Promise<void> {
     let left = -1;
     while (performance.now() - healedAt < this.options.healLimitMs) {
-      left = await this.arena.unfinished().catch(() => -1);
+      left = await this.cluster.unfinished().catch(() => -1);
       if (left === 0) return;
       await sleep(200);
     }
@@ -323,11 +326,11 @@ class Round {
     let left = -1;
     const endsAt = performance.now() + SENT_LIMIT_MS;
     while (performance.now() < endsAt) {
-      left = await this.arena.receivers.hurry(this.arena.parts, this.read).catch(() => -1);
+      left = await this.cluster.receivers.hurry(this.cluster.parts, this.read).catch(() => -1);
       if (left === 0) break;
       await sleep(500);
     }
-    this.options.log('chaos', `${this.arena.receivers.count.toString()} events have come to receivers`);
+    this.options.log('chaos', `${this.cluster.receivers.count.toString()} events have come to receivers`);
     if (left === 0) return;
     this.violations.push(
       `I10 ${left.toString()} events or deliveries wait ${SENT_LIMIT_MS.toString()} ms after all was over`,
@@ -336,18 +339,18 @@ class Round {
 
   private async judge(): Promise<void> {
     this.violations.push(...this.customers.wrongs);
-    for (const wrong of await this.arena.receivers.violations(this.read)) this.violations.push(`I10 ${wrong}`);
+    for (const wrong of await this.cluster.receivers.violations(this.read)) this.violations.push(`I10 ${wrong}`);
     await this.checkAnswers();
     this.violations.push(
       ...(await balancesBelowFloor(this.read)),
-      ...(await blocksUnlikeTheChain(this.arena, this.options.name, this.read)),
+      ...(await blocksUnlikeTheChain(this.cluster, this.options.name, this.read)),
       ...(await ratesNotQuoted(this.options.name, this.read)),
     );
-    for (const wrong of await this.arena.depositors.violations(this.read, DEPOSITED_LIMIT_MS)) {
+    for (const wrong of await this.cluster.depositors.violations(this.read, DEPOSITED_LIMIT_MS)) {
       this.violations.push(`I14 ${wrong}`);
     }
-    this.options.log('chaos', `${this.arena.depositors.payments.toString()} deposits were paid`);
-    const parts = await openParts(this.arena.directEnv);
+    this.options.log('chaos', `${this.cluster.depositors.payments.toString()} deposits were paid`);
+    const parts = await openParts(this.cluster.directEnv);
     try {
       const chain = parts.get(TronClient, { strict: false });
       const database = parts.get(Database);
@@ -383,7 +386,7 @@ class Round {
    */
   private async judgeGauges(): Promise<void> {
     const { metrics } = this.options;
-    const hold = this.arena.parts.get(SalesHold);
+    const hold = this.cluster.parts.get(SalesHold);
     let odd: readonly string[] = [];
     const passes = new Set<string>();
     const endsAt = performance.now() + GAUGES_LIMIT_MS;
@@ -404,19 +407,19 @@ class Round {
 
   /** Returns the end of the reconciler's newest pass, by the database's clock. */
   private async lastPass(): Promise<string> {
-    const { rows } = await this.arena.sql.query<{ at: string }>(`SELECT passed_at::text AS at FROM reconcile_state`);
+    const { rows } = await this.cluster.sql.query<{ at: string }>(`SELECT passed_at::text AS at FROM reconcile_state`);
     return rows[0]?.at ?? '';
   }
 
   /** Metrics that count the wallet owners' transactions made here. */
   private get excused(): ReadonlySet<string> {
-    return new Set(this.arena.handTxids.size > 0 ? ['early_reclaims_total'] : []);
+    return new Set(this.cluster.ownerTxids.size > 0 ? ['early_reclaims_total'] : []);
   }
 
   /** Compares the customers' answers with the orders. */
   private async checkAnswers(): Promise<void> {
     const { purchases } = this.customers;
-    const { rows } = await this.arena.sql.query<{ key: string; id: string }>(
+    const { rows } = await this.cluster.sql.query<{ key: string; id: string }>(
       `SELECT key, id::text FROM orders WHERE key = ANY ($1)`,
       [purchases.map(({ key }) => key)],
     );
@@ -431,17 +434,17 @@ class Round {
 
   /** Explains known findings in the records, as the operator would. */
   private async explainKnown(): Promise<void> {
-    const { handTxids, lostTxids, parts } = this.arena;
+    const { ownerTxids: handTxids, lostTxids, parts } = this.cluster;
     if (handTxids.size + lostTxids.size === 0) return;
     const stopped = await parts.get(SalesHold).currentStop();
-    const { rows } = await this.arena.sql.query(`SELECT FROM pool_wallet WHERE books_fault IS NOT NULL`);
+    const { rows } = await this.cluster.sql.query(`SELECT FROM pool_wallet WHERE books_fault IS NOT NULL`);
     if (stopped === undefined && rows.length === 0) return;
     await this.explain(findingsOf(await verifyRecords(parts.get(Database))));
   }
 
   /** Returns the unexplained findings: neither an owner's transaction made here, nor of an order lost in a failover. */
   private async explain(found: readonly Finding[]): Promise<Finding[]> {
-    const { handTxids, lostTxids, parts } = this.arena;
+    const { ownerTxids: handTxids, lostTxids, parts } = this.cluster;
     const names = (txids: ReadonlySet<string>, { subject, facts }: Finding): boolean =>
       [...txids].some((txid) => `${subject} ${JSON.stringify(facts)}`.includes(txid));
     const acts = found.filter(
@@ -453,7 +456,7 @@ class Round {
   }
 
   private async orders(): Promise<Record<string, number>> {
-    const { rows } = await this.arena.sql.query<{ name: string; count: number }>(
+    const { rows } = await this.cluster.sql.query<{ name: string; count: number }>(
       `SELECT kind || ' ' || status AS name, count(*)::int AS count FROM orders WHERE key LIKE $1 GROUP BY 1 ORDER BY 1`,
       [`${this.options.name}-%`],
     );
@@ -462,7 +465,7 @@ class Round {
 
   /** Returns the full histories of unfinished orders, or of the newest ones if all are finished. */
   private async histories(): Promise<string[]> {
-    const { rows } = await this.arena.sql.query<{ history: string }>(HISTORIES, [HISTORIES_MAX]);
+    const { rows } = await this.cluster.sql.query<{ history: string }>(HISTORIES, [HISTORIES_MAX]);
     return rows.map(({ history }) => history);
   }
 }

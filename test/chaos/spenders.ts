@@ -14,9 +14,9 @@ export class Spenders {
   private rentedEnergy = 0;
 
   constructor(
-    private readonly world: World,
+    private readonly service: World,
     /** Wallet client that bypasses injected node faults. */
-    private readonly hand: Wallet,
+    private readonly directWallet: Wallet,
   ) {}
 
   get summary(): string {
@@ -25,7 +25,7 @@ export class Spenders {
 
   /** Each rented wallet sends to the next one repeatedly until the signal aborts. */
   async keepSpending(signal: AbortSignal): Promise<void> {
-    const { accounts } = this.world;
+    const { accounts } = this.service;
     await Promise.all(
       accounts.map((account, index) => this.spend(account, accounts[(index + 1) % accounts.length]!, signal)),
     );
@@ -34,8 +34,8 @@ export class Spenders {
   private async spend(from: ChainAccount, to: ChainAccount, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       // A fork may drop the transaction, or revert its reference block.
-      const sent = await this.hand
-        .transferToken(this.world.token, from, to.address, 1n, FEE_LIMIT_SUN)
+      const sent = await this.directWallet
+        .transferToken(this.service.token, from, to.address, 1n, FEE_LIMIT_SUN)
         .catch(() => undefined);
       if (sent !== undefined) {
         this.transfers += 1;

@@ -39,22 +39,22 @@ export class Supplied {
   uses = 0;
 
   private constructor(
-    private readonly world: World,
+    private readonly service: World,
     /** Wallet client that bypasses injected node faults. */
-    private readonly hand: Wallet,
+    private readonly directWallet: Wallet,
     private readonly projectId: string,
     private readonly users: readonly ChainAccount[],
   ) {}
 
   /** Creates the users on chain, with TRX to burn and a token to send. */
-  static async begin(world: World, hand: Wallet, projectId: string): Promise<Supplied> {
+  static async begin(service: World, directWallet: Wallet, projectId: string): Promise<Supplied> {
     const users = Array.from({ length: USERS }, (_, n) => namedChainAccount(`supplied-${n.toString()}`));
     for (const { address } of users) {
-      const body = { owner_address: world.bank.address, to_address: address, amount: SPENDING_SUN };
-      await hand.sendUntilIncluded('createtransaction', body, world.bank);
-      await hand.transferToken(world.token, world.accounts[0]!, address, 1_000_000_000n, FEE_LIMIT);
+      const body = { owner_address: service.bank.address, to_address: address, amount: SPENDING_SUN };
+      await directWallet.sendUntilIncluded('createtransaction', body, service.bank);
+      await directWallet.transferToken(service.token, service.accounts[0]!, address, 1_000_000_000n, FEE_LIMIT);
     }
-    return new Supplied(world, hand, projectId, users);
+    return new Supplied(service, directWallet, projectId, users);
   }
 
   /** Sets the auto-delegations for one round. */
@@ -65,12 +65,12 @@ export class Supplied {
 
   /** The users send a token in turn until the signal aborts. */
   async keepUsing(signal: AbortSignal): Promise<void> {
-    const { world, hand } = this;
+    const { service: service, directWallet: directWallet } = this;
     for (let turn = 0; !signal.aborted; turn += 1) {
       const user = this.users[turn % this.users.length]!;
       // A fork may drop it, or revert its reference block.
       const [outcome] = await Promise.allSettled([
-        hand.transferToken(world.token, user, world.bank.address, 1n, FEE_LIMIT),
+        directWallet.transferToken(service.token, user, service.bank.address, 1n, FEE_LIMIT),
       ]);
       if (outcome.status === 'fulfilled') this.uses += 1;
       await sleep(USE_MS, signal);
@@ -108,7 +108,7 @@ export class Supplied {
       states.length === USERS ? [] : [`${states.length.toString()} auto-delegations of ${USERS.toString()}`];
     for (const state of states) {
       if (state.pause_reason !== null && LACKING.has(state.pause_reason)) continue;
-      const said = await this.hand.post('wallet/getaccountresource', { address: state.address, visible: true });
+      const said = await this.directWallet.post('wallet/getaccountresource', { address: state.address, visible: true });
       const usable = Number(said['EnergyLimit'] ?? 0) - Number(said['EnergyUsed'] ?? 0);
       if (usable < BELOW) wrong.push(`${JSON.stringify(state)} can spend ${usable.toString()}`);
     }

@@ -4,13 +4,13 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { EnergyClient } from '../../packages/sdk/src/index.js';
 import { until } from '../../packages/local/src/wait.js';
-import type { ConsoleStage } from './stage.js';
+import type { ConsoleCluster } from './cluster.js';
 import { button, field, View } from './view.js';
 
 const START_LIMIT_MS = 20_000;
 const run = promisify(execFile);
 
-export function beginning(at: () => ConsoleStage, see: (view: View) => View): void {
+export function beginning(at: () => ConsoleCluster, see: (view: View) => View): void {
   const open = async (): Promise<View> => {
     const { merchant, owner: account, project } = at();
     return see(await View.open(at(), `${merchant}/p/${project.id}/integration/playground`, { account }));
@@ -33,7 +33,7 @@ export function beginning(at: () => ConsoleStage, see: (view: View) => View): vo
 
   it('shows what energy costs and saves, equal to an API quote whose command it prints', async () => {
     const view = await open();
-    const address = at().world.accounts[2]?.address ?? '';
+    const address = at().service.accounts[2]?.address ?? '';
     await field(view, /^Receiver/).fill(address);
     await field(view, 'Energy').fill('70,000');
     await button(view, 'Show the price').click();
@@ -58,7 +58,7 @@ export function beginning(at: () => ConsoleStage, see: (view: View) => View): vo
 
   it('prints a simulation command that the API answers', async () => {
     const view = await open();
-    const { accounts, token } = at().world;
+    const { accounts, token } = at().service;
     await view.page.getByRole('radio', { name: /^Simulation/ }).check();
     await field(view, 'Caller address').fill(accounts[2]?.address ?? '');
     await field(view, 'Contract').fill(token);
@@ -71,18 +71,18 @@ export function beginning(at: () => ConsoleStage, see: (view: View) => View): vo
   });
 
   it('shows the first delivery block by block, up to the savings and the receipt', async () => {
-    const { world, merchant } = at();
-    const made = await world.cli('project', 'create', '--name', 'First steps', '--credits', '100000000');
+    const { service: service, merchant } = at();
+    const made = await service.cli('project', 'create', '--name', 'First steps', '--credits', '100000000');
     const id = String(made['merchant']);
     const account = await at().signUp('merchant', 'owner', 'first@steps.example', id);
     // The number of blocks on TRON.
-    await setNode(world.controlUrl, 19);
+    await setNode(service.controlUrl, 19);
     try {
       const view = see(await View.open(at(), `${merchant}/p/${id}`, { account }));
       await view.page.getByText('Receive your first delivery').waitFor();
       expect(await view.page.getByText('Your first delivery').count()).toBe(0);
       const client = new EnergyClient({ baseUrl: at().api, merchant: id, apiKey: String(made['api_key']) });
-      const receiver = world.accounts[2]?.address ?? '';
+      const receiver = service.accounts[2]?.address ?? '';
       const body = { receive_address: receiver, energy: 65_000, duration_sec: 3600 };
       await until(
         () => client.orders.create(body, { idempotencyKey: 'the-first' }).catch(() => undefined),
@@ -111,7 +111,7 @@ export function beginning(at: () => ConsoleStage, see: (view: View) => View): vo
       const after = (await client.orders.get('the-first')).ends_at ?? '';
       expect(Date.parse(after) - Date.parse(before)).toBe(3_600_000);
     } finally {
-      await setNode(world.controlUrl, 4);
+      await setNode(service.controlUrl, 4);
     }
   });
 }

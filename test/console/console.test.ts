@@ -7,19 +7,19 @@ import { outside } from './outside.js';
 import { pages } from './pages.js';
 import { signingIn } from './signing-in.js';
 import { settings } from './settings.js';
-import { openStage, START_LIMIT_MS, type ConsoleStage } from './stage.js';
+import { openCluster, START_LIMIT_MS, type ConsoleCluster } from './cluster.js';
 import type { View } from './view.js';
 
-let stage: ConsoleStage;
+let cluster: ConsoleCluster;
 const views: View[] = [];
-const at = (): ConsoleStage => stage;
+const at = (): ConsoleCluster => cluster;
 const see = (view: View): View => {
   views.push(view);
   return view;
 };
 
 beforeAll(async () => {
-  stage = await openStage();
+  cluster = await openCluster();
 }, START_LIMIT_MS);
 
 afterEach(async () => {
@@ -29,7 +29,7 @@ afterEach(async () => {
   expect(faults).toEqual([]);
 });
 
-afterAll(() => stage.close(), START_LIMIT_MS);
+afterAll(() => cluster.close(), START_LIMIT_MS);
 
 describe('signing in', () => signingIn(at, see));
 describe('merchants', () => merchants(at, see));

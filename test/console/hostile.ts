@@ -1,19 +1,19 @@
 // Hostile names stay plain text on every page that shows them, for merchants and operators.
 import { EnergyClient } from '../../packages/sdk/src/index.js';
-import type { ConsoleStage } from './stage.js';
+import type { ConsoleCluster } from './cluster.js';
 import { button, field, View } from './view.js';
 
 /** Marks the page if any part of it is interpreted as markup or script. */
 const MARKUP = `"'><img src=x onerror="document.body.dataset.owned=1"><script>document.body.dataset.owned=2</script>\${7*7}`;
 const LINK = 'javascript:document.body.dataset.owned=3';
 
-export function hostile(at: () => ConsoleStage, see: (view: View) => View): void {
+export function hostile(at: () => ConsoleCluster, see: (view: View) => View): void {
   const isOwned = async ({ page }: View): Promise<boolean> =>
     (await page.locator('body[data-owned], img[src=x], a[href^="javascript:"], main script').count()) > 0;
 
   it('markup in every name is shown as it was written, and none of it runs', async () => {
-    const { world, signUp, merchant, operator, admin, api } = at();
-    const made = await world.cli('project', 'create', '--name', MARKUP, '--credits', '100000000');
+    const { service: service, signUp, merchant, operator, admin, api } = at();
+    const made = await service.cli('project', 'create', '--name', MARKUP, '--credits', '100000000');
     const id = String(made['merchant']);
     const account = await signUp('merchant', 'owner', 'hostile@acme.example', id);
     const open = async (origin: string, path: string, who = account): Promise<View> =>
@@ -25,7 +25,7 @@ export function hostile(at: () => ConsoleStage, see: (view: View) => View): void
     await keys.page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
     await keys.page.locator('[data-secret]').waitFor();
     const client = new EnergyClient({ baseUrl: api, merchant: id, apiKey: String(made['api_key']) });
-    await write(client, world.accounts[2]?.address ?? '');
+    await write(client, service.accounts[2]?.address ?? '');
     await at().database.query(
       `INSERT INTO refused_request (project_id, at, request_id, method, path, status, error, reason, source_address)
        VALUES ($1, now(), $2, 'GET', $3, 401, 'INVALID_SIGNATURE', $2, '192.0.2.9')`,

@@ -4,15 +4,15 @@ import { promisify } from 'node:util';
 import { HmacCustomer } from '../support/api/client.js';
 import { codesOf, PASSWORD } from '../support/console/console-fixture.js';
 import { until } from '../../packages/local/src/wait.js';
-import type { ConsoleStage } from './stage.js';
-import { button, field, Hand, View, type By } from './view.js';
+import type { ConsoleCluster } from './cluster.js';
+import { button, field, UserInput, View, type By } from './view.js';
 
 const run = promisify(execFile);
 const ORDER_FINAL_LIMIT_MS = 30_000;
 const ARRIVAL_LIMIT_MS = 60_000;
 const FEE_LIMIT_SUN = 100_000_000;
 
-export function merchants(at: () => ConsoleStage, see: (view: View) => View): void {
+export function merchants(at: () => ConsoleCluster, see: (view: View) => View): void {
   const open = async (path: string): Promise<View> => {
     const { merchant, owner: account, project } = at();
     return see(await View.open(at(), `${merchant}/p/${project.id}${path}`, { account }));
@@ -24,30 +24,30 @@ export function merchants(at: () => ConsoleStage, see: (view: View) => View): vo
     it('is created, rotated while both secrets work, and revoked', async () => {
       const name = `payouts by ${by}`;
       const view = await open('/integration/keys');
-      const hand = new Hand(view.page, by);
+      const input = new UserInput(view.page, by);
       const { page } = view;
       await view.heading('Keys').waitFor();
-      await hand.press(button(view, 'Create key'));
-      await hand.type(field(view, 'Name'), name);
-      await hand.press(page.getByRole('dialog').getByRole('button', { name: 'Create key' }));
-      const first = await secretOf(view, hand);
+      await input.press(button(view, 'Create key'));
+      await input.type(field(view, 'Name'), name);
+      await input.press(page.getByRole('dialog').getByRole('button', { name: 'Create key' }));
+      const first = await secretOf(view, input);
       expect(await works(first)).toBe(true);
 
-      await hand.press(page.getByRole('button', { name: `Rotate ${name}` }));
+      await input.press(page.getByRole('button', { name: `Rotate ${name}` }));
       const dialog = page.getByRole('dialog', { name: `Rotate “${name}”` });
       await dialog.getByText('This key created no webhooks').waitFor();
       expect(await view.axe()).toEqual([]);
       expect(await dialog.getByRole('radio', { name: /^24 hours/ }).isChecked()).toBe(true);
-      await hand.choose(dialog.getByRole('radio', { name: /^1 hour/ }), dialog);
-      await hand.press(dialog.getByRole('button', { name: 'Create new secret' }));
+      await input.choose(dialog.getByRole('radio', { name: /^1 hour/ }), dialog);
+      await input.press(dialog.getByRole('button', { name: 'Create new secret' }));
       await page.getByText('The old secret stays valid until').last().waitFor();
       expect(await view.axe()).toEqual([]);
-      const second = await secretOf(view, hand);
+      const second = await secretOf(view, input);
       expect([second === first, await works(first), await works(second)]).toEqual([false, true, true]);
 
-      await hand.press(page.getByRole('button', { name: `Revoke ${name}` }));
-      await hand.type(field(view, /^Type/), name);
-      await hand.press(page.getByRole('button', { name: 'Revoke permanently' }));
+      await input.press(page.getByRole('button', { name: `Revoke ${name}` }));
+      await input.type(field(view, /^Type/), name);
+      await input.press(page.getByRole('button', { name: 'Revoke permanently' }));
       await page.getByRole('dialog').waitFor({ state: 'detached' });
       await until(async () => ((await works(second)) ? undefined : true), ARRIVAL_LIMIT_MS, 'the key being refused');
       expect(await works(first)).toBe(false);
@@ -113,8 +113,8 @@ export function merchants(at: () => ConsoleStage, see: (view: View) => View): vo
     const address = (await page.locator('.deposit-address-text').innerText()).replaceAll(/\s/g, '');
     expect(address).toMatch(/^T\w{33}$/);
     expect(await view.axe()).toEqual([]);
-    const { world } = at();
-    await world.wallet.transferToken(world.token, world.accounts[0]!, address, 150_000_000n, FEE_LIMIT_SUN);
+    const { service: service } = at();
+    await service.wallet.transferToken(service.token, service.accounts[0]!, address, 150_000_000n, FEE_LIMIT_SUN);
     await page.getByRole('table').getByText('150.00 USDT').waitFor({ timeout: ARRIVAL_LIMIT_MS });
     await page.getByRole('table').getByText('Credited', { exact: true }).last().waitFor({ timeout: ARRIVAL_LIMIT_MS });
     await page.getByText('+$150.00').waitFor({ timeout: ARRIVAL_LIMIT_MS });
@@ -136,8 +136,8 @@ export function merchants(at: () => ConsoleStage, see: (view: View) => View): vo
       await at().order(key, 'delivered');
       const view = await open('/orders');
       const { page } = view;
-      const hand = new Hand(page, by);
-      await hand.press(page.getByRole('link', { name: key }));
+      const input = new UserInput(page, by);
+      await input.press(page.getByRole('link', { name: key }));
       await view.heading(`Order ${key}`).waitFor();
       await page.getByText(/^Delivered in .* ends in/).waitFor();
       const { delegations } = await at().client.orders.get(key);
@@ -181,7 +181,7 @@ export function merchants(at: () => ConsoleStage, see: (view: View) => View): vo
     expect(await proof.getAttribute('aria-expanded')).toBe('false');
     expect(await page.getByText('Check it yourself').first().isVisible()).toBe(false);
     const height = await page.evaluate<number>('document.documentElement.scrollHeight');
-    await new Hand(page, by).press(proof);
+    await new UserInput(page, by).press(proof);
     await page.getByText('Check it yourself').first().waitFor();
     expect(await page.evaluate<number>('document.documentElement.scrollHeight')).toBeGreaterThan(height);
     expect(await view.axe()).toEqual([]);
@@ -217,39 +217,39 @@ export function merchants(at: () => ConsoleStage, see: (view: View) => View): vo
 
   describe.each<By>(['mouse', 'keyboard'])('an auto-delegation, by %s', (by) => {
     it('is added after its cost was shown in dollars, paused, resumed and removed', async () => {
-      const address = at().world.accounts[1]?.address ?? '';
+      const address = at().service.accounts[1]?.address ?? '';
       const view = await open('/auto-delegation');
-      const hand = new Hand(view.page, by);
+      const input = new UserInput(view.page, by);
       const { page } = view;
       const dialog = page.getByRole('dialog');
       await page.getByText('No auto-delegations yet').waitFor();
-      await hand.press(button(view, 'Add an auto-delegation'));
-      await hand.type(field(view, /^Address/), address);
-      await hand.type(field(view, /^Energy to keep/), '65,000');
-      await hand.type(field(view, /^Daily cap/), '5');
-      await hand.press(button(view, 'Show the cost'));
+      await input.press(button(view, 'Add an auto-delegation'));
+      await input.type(field(view, /^Address/), address);
+      await input.type(field(view, /^Energy to keep/), '65,000');
+      await input.type(field(view, /^Daily cap/), '5');
+      await input.press(button(view, 'Show the cost'));
       await page.getByRole('dialog', { name: 'Cost' }).waitFor();
       expect(await dialog.innerText()).toMatch(/At most\s*\$5\.00 a day/);
       expect(await view.axe()).toEqual([]);
-      await hand.press(button(view, 'Start auto-delegation'));
+      await input.press(button(view, 'Start auto-delegation'));
       await view.heading(/^Auto-delegation$/).waitFor();
       await page.getByText('Active', { exact: true }).waitFor();
       await page.getByText(/^[6-9]\d,\d{3} of 65,000$/).waitFor({ timeout: ARRIVAL_LIMIT_MS });
       expect(await view.axe()).toEqual([]);
 
-      await hand.press(button(view, 'Pause'));
+      await input.press(button(view, 'Pause'));
       await page.getByText('Paused by an owner').first().waitFor();
-      await hand.press(button(view, 'Resume'));
-      await hand.type(field(view, /^Daily cap/), '2.50');
-      await hand.press(button(view, 'Show the cost'));
+      await input.press(button(view, 'Resume'));
+      await input.type(field(view, /^Daily cap/), '2.50');
+      await input.press(button(view, 'Show the cost'));
       await dialog.getByText('$2.50 a day').waitFor();
-      await hand.press(dialog.getByRole('button', { name: 'Resume' }));
+      await input.press(dialog.getByRole('button', { name: 'Resume' }));
       await dialog.waitFor({ state: 'detached' });
       await page.getByText('Active', { exact: true }).waitFor();
 
-      await hand.press(button(view, 'Remove'));
-      await hand.type(field(view, /^Type/), address.slice(-4));
-      await hand.press(dialog.getByRole('button', { name: 'Remove' }));
+      await input.press(button(view, 'Remove'));
+      await input.type(field(view, /^Type/), address.slice(-4));
+      await input.press(dialog.getByRole('button', { name: 'Remove' }));
       await view.heading('Auto-delegations').waitFor();
       await page.getByText('No auto-delegations yet').waitFor();
     });
@@ -276,7 +276,7 @@ export function merchants(at: () => ConsoleStage, see: (view: View) => View): vo
     expect(await view.axe()).toEqual([]);
     await seek(row?.request_id ?? 'none');
     await view.heading('Order sought').waitFor();
-    await seek(at().world.accounts[2]?.address ?? '');
+    await seek(at().service.accounts[2]?.address ?? '');
     await view.heading('Orders').waitFor();
     expect(page.url()).toContain('receiver=');
   });
@@ -343,11 +343,11 @@ export function merchants(at: () => ConsoleStage, see: (view: View) => View): vo
 }
 
 /** Reads a secret that is shown once, confirms that it is kept, and closes the dialog. */
-async function secretOf(view: View, hand: Hand): Promise<string> {
+async function secretOf(view: View, input: UserInput): Promise<string> {
   const shown = view.page.locator('[data-secret]');
   const secret = (await shown.innerText()).trim();
-  await hand.tick(view.page.getByRole('checkbox', { name: /^I have stored it/ }));
-  await hand.press(button(view, 'Done'));
+  await input.tick(view.page.getByRole('checkbox', { name: /^I have stored it/ }));
+  await input.press(button(view, 'Done'));
   await shown.waitFor({ state: 'detached' });
   return secret;
 }

@@ -1,9 +1,9 @@
 // Operators' tasks from start to end: changing a price after its preview, creating a project with its owner.
 import { PASSWORD } from '../support/console/console-fixture.js';
-import type { ConsoleStage } from './stage.js';
-import { button, field, Hand, password, View, type By } from './view.js';
+import type { ConsoleCluster } from './cluster.js';
+import { button, field, UserInput, password, View, type By } from './view.js';
 
-export function operators(at: () => ConsoleStage, see: (view: View) => View): void {
+export function operators(at: () => ConsoleCluster, see: (view: View) => View): void {
   const open = async (path: string, account = at().admin): Promise<View> =>
     see(await View.open(at(), `${at().operator}${path}`, { account }));
 
@@ -11,21 +11,21 @@ export function operators(at: () => ConsoleStage, see: (view: View) => View): vo
     it('a price is changed after its effect was shown, with a reason in the audit log', async () => {
       const view = await open('/pricing');
       const { page } = view;
-      const hand = new Hand(page, by);
+      const input = new UserInput(page, by);
       const row = page.getByRole('row').nth(1);
       await row.waitFor();
       const price = by === 'mouse' ? '71' : '72';
-      await hand.press(row.getByRole('button', { name: /^Change/ }));
-      await hand.type(field(view, 'Sun per energy'), price);
-      await hand.press(button(view, 'Show the effect'));
+      await input.press(row.getByRole('button', { name: /^Change/ }));
+      await input.type(field(view, 'Sun per energy'), price);
+      await input.press(button(view, 'Show the effect'));
       const dialog = page.getByRole('dialog', { name: 'Effect of this change' });
       await dialog.waitFor();
       expect(await row.innerText()).not.toContain(price);
       expect(await view.axe()).toEqual([]);
       const doubts = dialog.getByRole('checkbox');
-      if ((await doubts.count()) > 0) await hand.tick(doubts);
-      await hand.type(field(view, 'Reason'), `a test by ${by}`);
-      await hand.press(button(view, 'Save price'));
+      if ((await doubts.count()) > 0) await input.tick(doubts);
+      await input.type(field(view, 'Reason'), `a test by ${by}`);
+      await input.press(button(view, 'Save price'));
       await page.getByText('Saved. New quotes have the new price').waitFor();
       expect(await row.innerText()).toContain(price);
       const acts = await at().database.query<{ reason: string }>(
@@ -38,17 +38,17 @@ export function operators(at: () => ConsoleStage, see: (view: View) => View): vo
     it('a project is created and its owner invited, who then joins it', async () => {
       const view = await open('/projects');
       const { page } = view;
-      const hand = new Hand(page, by);
-      await hand.press(page.getByRole('link', { name: 'New project' }));
+      const input = new UserInput(page, by);
+      await input.press(page.getByRole('link', { name: 'New project' }));
       await view.heading('New project').waitFor();
-      await hand.type(field(view, 'Name'), `Borealis ${by}`);
-      await hand.type(field(view, 'Reason'), 'a new merchant');
-      await hand.press(button(view, 'Create project'));
+      await input.type(field(view, 'Name'), `Borealis ${by}`);
+      await input.type(field(view, 'Reason'), 'a new merchant');
+      await input.press(button(view, 'Create project'));
       await view.heading(`Borealis ${by} is created`).waitFor();
       expect(await view.axe()).toEqual([]);
-      await hand.tick(page.getByRole('checkbox', { name: /^I have stored it/ }));
-      await hand.type(field(view, /^Owner/), `owner-${by}@borealis.example`);
-      await hand.press(button(view, 'Create invitation'));
+      await input.tick(page.getByRole('checkbox', { name: /^I have stored it/ }));
+      await input.type(field(view, /^Owner/), `owner-${by}@borealis.example`);
+      await input.press(button(view, 'Create invitation'));
       await view.heading(`Invitation for owner-${by}@borealis.example`).waitFor();
       expect(await view.axe()).toEqual([]);
       const link = await page.locator('[data-secret]').innerText();

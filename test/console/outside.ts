@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core';
 import { randomUUID } from 'node:crypto';
 import { until } from '../../packages/local/src/wait.js';
-import type { ConsoleStage } from './stage.js';
+import type { ConsoleCluster } from './cluster.js';
 import { button, field, View } from './view.js';
 
 const END_LIMIT_MS = 240_000;
@@ -33,7 +33,7 @@ async function translate(page: Page): Promise<void> {
   })()`);
 }
 
-export function outside(at: () => ConsoleStage, see: (view: View) => View): void {
+export function outside(at: () => ConsoleCluster, see: (view: View) => View): void {
   const asOwner = async (path: string): Promise<View> => {
     const { merchant, owner: account, project } = at();
     return see(await View.open(at(), `${merchant}/p/${project.id}${path}`, { account }));
@@ -46,10 +46,10 @@ export function outside(at: () => ConsoleStage, see: (view: View) => View): void
   it(
     'a translated page goes on showing changes',
     async () => {
-      const { client, world } = at();
+      const { client, service: service } = at();
       const home = await asOwner('');
       const key = `translated-${randomUUID()}`;
-      const receiver = world.accounts[2]?.address ?? '';
+      const receiver = service.accounts[2]?.address ?? '';
       await client.orders.create(
         { receive_address: receiver, energy: 65_000, duration_sec: RENTAL_SEC },
         { idempotencyKey: key },

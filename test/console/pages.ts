@@ -1,19 +1,19 @@
 // Features of all pages: addresses that identify one object, the mark of a test project, and messages on failure.
 import { until } from '../../packages/local/src/wait.js';
-import type { ConsoleStage } from './stage.js';
+import type { ConsoleCluster } from './cluster.js';
 import { button, View } from './view.js';
 
 const ORDER_LIMIT_MS = 30_000;
 const KEYS = ['50%off', 'a%2Fb', 'a b', 'a/b', 'a.b', '%', '%25'];
 
-export function pages(at: () => ConsoleStage, see: (view: View) => View): void {
+export function pages(at: () => ConsoleCluster, see: (view: View) => View): void {
   const open = async (path: string): Promise<View> => {
     const { merchant, owner: account, project } = at();
     return see(await View.open(at(), `${merchant}/p/${project.id}${path}`, { account }));
   };
 
   it('an order of any key opens from the list, by its address and by a search', async () => {
-    const receiver = at().world.accounts[2]?.address ?? '';
+    const receiver = at().service.accounts[2]?.address ?? '';
     const body = { receive_address: receiver, energy: 65_000, duration_sec: 3600 };
     for (const key of KEYS) {
       await until(
@@ -113,7 +113,7 @@ export function pages(at: () => ConsoleStage, see: (view: View) => View): void {
   });
 
   it('a test project is marked on each of its pages, and has no address to pay to', async () => {
-    const made = await at().world.cli('project', 'create', '--test', '--name', 'Played');
+    const made = await at().service.cli('project', 'create', '--test', '--name', 'Played');
     const id = String(made['merchant']);
     const account = await at().signUp('merchant', 'owner', 'played@acme.example', id);
     const view = see(await View.open(at(), `${at().merchant}/p/${id}`, { account }));

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { newOwner } from '../support/chain/order-chain.js';
 import { until } from '../../packages/local/src/wait.js';
 import { DELIVERED, REFUNDED, SCREENS } from './screens.js';
-import { openStage, START_LIMIT_MS, type ConsoleStage } from './stage.js';
+import { openCluster, START_LIMIT_MS, type ConsoleCluster } from './cluster.js';
 import { View } from './view.js';
 
 const WIDTHS = [360, 390, 768, 1280, 1440] as const;
@@ -15,23 +15,23 @@ const NARROWEST = 320;
 const DAYS_AHEAD = 3;
 const LOG_LIMIT_MS = 30_000;
 const folder = process.env['SCREENS'];
-let stage: ConsoleStage;
+let cluster: ConsoleCluster;
 
 beforeAll(async () => {
-  stage = await openStage();
-  await stage.order(DELIVERED, 'delivered');
-  await stage.losing(() => stage.order(REFUNDED, 'refunded'));
+  cluster = await openCluster();
+  await cluster.order(DELIVERED, 'delivered');
+  await cluster.losing(() => cluster.order(REFUNDED, 'refunded'));
   await refuseOne();
   await keepSupplied();
   await seenFrom();
   if (folder !== undefined) mkdirSync(folder, { recursive: true });
 }, START_LIMIT_MS);
 
-afterAll(() => stage.close(), START_LIMIT_MS);
+afterAll(() => cluster.close(), START_LIMIT_MS);
 
 /** Waits until the log of refused requests has an entry. */
 async function refuseOne(): Promise<void> {
-  const { client } = stage;
+  const { client } = cluster;
   await expect(client.quotes.create({ receive_address: 'Tnobody' })).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
   const isLogged = async (): Promise<true | undefined> => {
     for await (const { error } of client.account.refusedRequests({ limit: 20 })) {
@@ -44,9 +44,9 @@ async function refuseOne(): Promise<void> {
 
 /** Creates a supplied address, one that waits for its account, and one that an owner has paused. */
 async function keepSupplied(): Promise<void> {
-  const { client, world, database, project } = stage;
+  const { client, service: service, database, project } = cluster;
   const terms = { keep_energy: 65_000, daily_cap_credits: 50_000_000 };
-  const [, supplied, stopped] = world.accounts;
+  const [, supplied, stopped] = service.accounts;
   await client.autoDelegations.set(supplied!.address, terms);
   await client.autoDelegations.set(stopped!.address, { ...terms, daily_cap_credits: 0 });
   await database.query(
@@ -65,17 +65,17 @@ async function keepSupplied(): Promise<void> {
 
 /** Records two callers, as a minute of requests would. */
 async function seenFrom(): Promise<void> {
-  await stage.database.query(
+  await cluster.database.query(
     `UPDATE api_key SET recent_sources = jsonb_build_object('192.0.2.7', clock_timestamp(), '2001:db8::7', clock_timestamp() - interval '1 hour') WHERE id = $1`,
-    [stage.project.id],
+    [cluster.project.id],
   );
 }
 
 describe.each(SCREENS)('$name', (screen) => {
   it.each(['light', 'dark'] as const)('is whole in the %s theme, at every width', async (theme) => {
-    const account = screen.as?.(stage);
+    const account = screen.as?.(cluster);
     const daysAhead = theme === 'dark' ? DAYS_AHEAD : 0;
-    const view = await View.open(stage, screen.url(stage), {
+    const view = await View.open(cluster, screen.url(cluster), {
       theme,
       daysAhead,
       ...(account !== undefined && { account }),

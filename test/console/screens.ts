@@ -1,27 +1,27 @@
 // Every screen in the state its users find it, for axe, width checks and pictures.
-import type { Account, ConsoleStage } from './stage.js';
+import type { Account, ConsoleCluster } from './cluster.js';
 import { button, field, type View } from './view.js';
 
 export interface Screen {
   readonly name: string;
-  readonly url: (stage: ConsoleStage) => string;
-  readonly as?: (stage: ConsoleStage) => Account;
+  readonly url: (cluster: ConsoleCluster) => string;
+  readonly as?: (cluster: ConsoleCluster) => Account;
   /** Waits until the screen has loaded. */
   readonly ready: (view: View) => Promise<void>;
   /** Acts on the screen before it is checked. */
   readonly act?: (view: View) => Promise<void>;
 }
 
-const owner = (stage: ConsoleStage): Account => stage.owner;
-const admin = (stage: ConsoleStage): Account => stage.admin;
+const owner = (cluster: ConsoleCluster): Account => cluster.owner;
+const admin = (cluster: ConsoleCluster): Account => cluster.admin;
 const heading = (text: string | RegExp) => (view: View) => view.heading(text).waitFor();
 const table = (view: View): Promise<void> => view.page.getByRole('table').first().waitFor();
 const text = (words: string) => (view: View) => view.page.getByText(words).first().waitFor();
-const within = (path: string) => (stage: ConsoleStage) => `${stage.merchant}/p/${stage.project.id}${path}`;
-const operator = (path: string) => (stage: ConsoleStage) =>
-  `${stage.operator}${path.replace(':project', stage.project.id)}`;
+const within = (path: string) => (cluster: ConsoleCluster) => `${cluster.merchant}/p/${cluster.project.id}${path}`;
+const operator = (path: string) => (cluster: ConsoleCluster) =>
+  `${cluster.operator}${path.replace(':project', cluster.project.id)}`;
 
-/** Keys of the two orders that the stage has bought. */
+/** Keys of the two orders that the cluster has bought. */
 export const DELIVERED = 'payout-2026-11-24';
 export const REFUNDED = 'payout-2026-11-23';
 
@@ -65,8 +65,8 @@ export const SCREENS: readonly Screen[] = [
   },
   {
     name: 'auto-delegation',
-    url: ({ merchant, project, world }) =>
-      `${merchant}/p/${project.id}/auto-delegation/${world.accounts[1]?.address ?? ''}`,
+    url: ({ merchant, project, service: service }) =>
+      `${merchant}/p/${project.id}/auto-delegation/${service.accounts[1]?.address ?? ''}`,
     as: owner,
     ready: text('Usable energy'),
   },
@@ -133,7 +133,8 @@ export const SCREENS: readonly Screen[] = [
   },
   {
     name: 'search',
-    url: ({ merchant, project, world }) => `${merchant}/p/${project.id}/search?q=${world.accounts[2]?.address ?? ''}`,
+    url: ({ merchant, project, service: service }) =>
+      `${merchant}/p/${project.id}/search?q=${service.accounts[2]?.address ?? ''}`,
     as: owner,
     ready: table,
   },

@@ -1,12 +1,12 @@
 // Settings that people change: names, a webhook's terms, e-mail notifications. Also an order page's notes on repeated
 // requests and on its receiver.
 import { until } from '../../packages/local/src/wait.js';
-import type { ConsoleStage } from './stage.js';
-import { button, field, Hand, View, type By } from './view.js';
+import type { ConsoleCluster } from './cluster.js';
+import { button, field, UserInput, View, type By } from './view.js';
 
 const ARRIVAL_LIMIT_MS = 60_000;
 
-export function settings(at: () => ConsoleStage, see: (view: View) => View): void {
+export function settings(at: () => ConsoleCluster, see: (view: View) => View): void {
   const open = async (path: string): Promise<View> => {
     const { merchant, owner: account, project } = at();
     return see(await View.open(at(), `${merchant}/p/${project.id}${path}`, { account }));
@@ -15,16 +15,16 @@ export function settings(at: () => ConsoleStage, see: (view: View) => View): voi
   it.each<By>(['mouse', 'keyboard'])('a project is renamed by %s, everywhere at once', async (by) => {
     const view = await open('/settings/project');
     const { page } = view;
-    const hand = new Hand(page, by);
+    const input = new UserInput(page, by);
     const [before, wanted] = by === 'mouse' ? ['Acme payouts', 'Acme & Söhne'] : ['Acme & Söhne', 'Acme payouts'];
     await page.locator('dd', { hasText: before }).first().waitFor();
-    await hand.press(page.getByRole('button', { name: 'Rename' }));
+    await input.press(page.getByRole('button', { name: 'Rename' }));
     const dialog = page.getByRole('dialog', { name: 'Rename project' });
     await dialog.waitFor();
     expect(await view.axe()).toEqual([]);
     await field(view, 'Name').fill('');
-    await hand.type(field(view, 'Name'), wanted);
-    await hand.press(button(view, 'Save name'));
+    await input.type(field(view, 'Name'), wanted);
+    await input.press(button(view, 'Save name'));
     await dialog.waitFor({ state: 'detached' });
     await page.locator('dd', { hasText: wanted }).first().waitFor();
     const shell = page.getByText(wanted);
@@ -120,10 +120,10 @@ export function settings(at: () => ConsoleStage, see: (view: View) => View): voi
   });
 
   it('an order’s page shows how often its request was repeated, and what its receiver could use', async () => {
-    const { client, world } = at();
+    const { client, service: service } = at();
     const key = 'asked-again';
     await at().order(key, 'delivered');
-    const body = { receive_address: world.accounts[2]?.address ?? '', energy: 65_000, duration_sec: 3600 };
+    const body = { receive_address: service.accounts[2]?.address ?? '', energy: 65_000, duration_sec: 3600 };
     await client.orders.create(body, { idempotencyKey: key });
     const view = await open(`/orders/${key}`);
     const { page } = view;

@@ -1,50 +1,50 @@
 // Sign-in, second factor, invitation and recovery in a real browser, by mouse and by keyboard alone.
 import { codesOf, PASSWORD } from '../support/console/console-fixture.js';
-import type { ConsoleStage } from './stage.js';
-import { button, field, Hand, password, View, type By } from './view.js';
+import type { ConsoleCluster } from './cluster.js';
+import { button, field, UserInput, password, View, type By } from './view.js';
 
-export function signingIn(at: () => ConsoleStage, see: (view: View) => View): void {
+export function signingIn(at: () => ConsoleCluster, see: (view: View) => View): void {
   describe.each<By>(['mouse', 'keyboard'])('by %s', (by) => {
     it('an invitation is accepted, a second factor is set up, and the console opens', async () => {
       const link = await at().invite('merchant', 'owner', `new-${by}@acme.example`, at().project.id);
       const view = see(await View.open(at(), link));
-      const hand = new Hand(view.page, by);
+      const input = new UserInput(view.page, by);
       await view.heading('You are invited').waitFor();
       await view.page.getByText('To the project Acme payouts, as owner.').waitFor();
       expect(await view.axe()).toEqual([]);
-      await hand.type(password(view), PASSWORD);
-      await hand.press(button(view, 'Accept invitation'));
+      await input.type(password(view), PASSWORD);
+      await input.press(button(view, 'Accept invitation'));
       await view.heading('Set up your second factor').waitFor();
       const secret = (await view.page.locator('.boxed .groups-text').innerText()).replaceAll(/\s/g, '');
-      await hand.type(field(view, 'Then enter the code that the app shows'), codesOf(secret)());
-      await hand.press(button(view, 'Confirm code'));
+      await input.type(field(view, 'Then enter the code that the app shows'), codesOf(secret)());
+      await input.press(button(view, 'Confirm code'));
       await view.page.getByRole('heading', { name: 'Your recovery codes' }).waitFor();
       expect(await view.page.locator('.recovery-codes li').count()).toBe(10);
       expect(await view.axe()).toEqual([]);
-      await hand.tick(view.page.getByRole('checkbox', { name: 'I have stored them in a safe place' }));
-      await hand.press(button(view, 'Go to the console'));
+      await input.tick(view.page.getByRole('checkbox', { name: 'I have stored them in a safe place' }));
+      await input.press(button(view, 'Go to the console'));
       await view.page.getByRole('navigation', { name: 'Main' }).first().waitFor();
       expect(view.page.url()).not.toContain('#');
     });
 
     it('password and code sign in; a wrong password gets an explanation, and the input stays', async () => {
       const view = see(await View.open(at(), `${at().merchant}/`));
-      const hand = new Hand(view.page, by);
+      const input = new UserInput(view.page, by);
       await view.heading('Sign in').waitFor();
-      await hand.type(field(view, 'E-mail address'), at().owner.email);
-      await hand.type(password(view), 'something else altogether');
-      await hand.press(button(view, 'Sign in'));
+      await input.type(field(view, 'E-mail address'), at().owner.email);
+      await input.type(password(view), 'something else altogether');
+      await input.press(button(view, 'Sign in'));
       const alert = view.page.getByRole('alert');
       expect(await alert.innerText()).toContain('The e-mail address or password is wrong.');
       expect(await field(view, 'E-mail address').inputValue()).toBe(at().owner.email);
       expect(await view.axe()).toEqual([]);
       await password(view).fill('');
-      await hand.type(password(view), PASSWORD);
-      await hand.press(button(view, 'Sign in'));
+      await input.type(password(view), PASSWORD);
+      await input.press(button(view, 'Sign in'));
       await view.heading('Second factor').waitFor();
       await at().database.query(`UPDATE person SET totp_step = 0 WHERE email = $1`, [at().owner.email]);
-      await hand.type(field(view, 'Six-digit code'), codesOf(at().owner.secret)());
-      await hand.press(button(view, 'Continue'));
+      await input.type(field(view, 'Six-digit code'), codesOf(at().owner.secret)());
+      await input.press(button(view, 'Continue'));
       await view.page.getByRole('navigation', { name: 'Main' }).first().waitFor();
     });
   });

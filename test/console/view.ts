@@ -1,8 +1,8 @@
-// One viewer's page with its recorded errors, and a hand that performs people's actions by mouse or by keyboard alone.
+// One viewer's page with its recorded errors, and `UserInput`, which acts by mouse or by keyboard alone.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { BrowserContext, Locator, Page } from 'playwright-core';
-import type { Account, ConsoleStage } from './stage.js';
+import type { Account, ConsoleCluster } from './cluster.js';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
@@ -39,9 +39,9 @@ export class View {
     });
   }
 
-  static async open(stage: ConsoleStage, url: string, options: ViewOptions = {}): Promise<View> {
+  static async open(cluster: ConsoleCluster, url: string, options: ViewOptions = {}): Promise<View> {
     const { account, width = 1440, theme = 'light', daysAhead = 0 } = options;
-    const context = await stage.browser.newContext({
+    const context = await cluster.browser.newContext({
       viewport: { width, height: width < 768 ? 780 : 900 },
       colorScheme: theme,
       reducedMotion: 'reduce',
@@ -50,7 +50,7 @@ export class View {
     });
     context.setDefaultTimeout(30_000);
     const { origin } = new URL(url);
-    if (account !== undefined) await stage.freshen(account);
+    if (account !== undefined) await cluster.freshen(account);
     if (account !== undefined) await context.addCookies(account.cookies.map((cookie) => ({ ...cookie, url: origin })));
     const view = new View(await context.newPage(), context);
     if (daysAhead > 0) await view.page.clock.setSystemTime(Date.now() + daysAhead * DAY_MS);
@@ -162,7 +162,7 @@ export class View {
 }
 
 /** Presses, types and chooses. By keyboard it tabs from stop to stop, as people without a mouse do. */
-export class Hand {
+export class UserInput {
   constructor(
     private readonly page: Page,
     private readonly by: By,

@@ -3,30 +3,30 @@
 import { DEPOSIT_POINTS, type DepositPoint } from '../../src/base/crash-point.js';
 import { sleep } from '../../src/base/clock.js';
 import { DepositsOnChain } from './deposits-on-chain.js';
-import { Stage, type Death } from './stage.js';
+import { CrashCluster, type Death } from './cluster.js';
 import { killAtEach, noteMissing, type TaskOptions, type TaskOutcome, type TaskProgramme } from './task-programme.js';
 
 const DEATH_LIMIT_MS = 15_000;
 
 export async function depositProgramme(options: TaskOptions<DepositPoint>): Promise<TaskOutcome<DepositPoint>> {
-  const stage = await Stage.open({ ...options, walletsTrx: [90_000], env: DepositsOnChain.settings });
+  const cluster = await CrashCluster.open({ ...options, walletsTrx: [90_000], env: DepositsOnChain.settings });
   try {
-    const deposits = await DepositsOnChain.begin(stage);
+    const deposits = await DepositsOnChain.begin(cluster);
     const paying = new AbortController();
     const payers = deposits.keepPaying(paying.signal);
     let hits: ReadonlyMap<DepositPoint, number>;
     try {
-      const kill = async (point: DepositPoint, n: number): Promise<Death> => killAt(stage, deposits, point, n);
+      const kill = async (point: DepositPoint, n: number): Promise<Death> => killAt(cluster, deposits, point, n);
       hits = await killAtEach(options, kill, (when) => deposits.check(when));
     } finally {
       paying.abort();
       await payers;
     }
     await deposits.finish(options.finishLimitMs);
-    noteMissing(stage, options, hits);
-    return { hits, violations: stage.violations, made: deposits.payments };
+    noteMissing(cluster, options, hits);
+    return { hits, violations: cluster.violations, made: deposits.payments };
   } finally {
-    await stage.close();
+    await cluster.close();
   }
 }
 
@@ -34,12 +34,17 @@ export async function depositProgramme(options: TaskOptions<DepositPoint>): Prom
  * Frees the turn of the previous dead worker first. Deposits that wait for a rate get one only once they are seen
  * waiting.
  */
-async function killAt(stage: Stage, deposits: DepositsOnChain, point: DepositPoint, n: number): Promise<Death> {
+async function killAt(
+  cluster: CrashCluster,
+  deposits: DepositsOnChain,
+  point: DepositPoint,
+  n: number,
+): Promise<Death> {
   await deposits.freeTurn();
-  if (!point.startsWith('deposit-decide')) return stage.killWorkerAt(point, n, DEATH_LIMIT_MS);
+  if (!point.startsWith('deposit-decide')) return cluster.killWorkerAt(point, n, DEATH_LIMIT_MS);
   await deposits.withoutRates();
   const over = new AbortController();
-  const dying = stage.killWorkerAt(point, n, DEATH_LIMIT_MS).finally(() => over.abort());
+  const dying = cluster.killWorkerAt(point, n, DEATH_LIMIT_MS).finally(() => over.abort());
   while (!over.signal.aborted && !(await deposits.isWaiting())) await sleep(200, over.signal);
   await deposits.withRates();
   return dying;

@@ -11,7 +11,7 @@ import {
   type DepositPlace,
 } from '../support/chain/deposits-on-chain.js';
 import type { ReadRows } from '../support/webhooks/webhook-judge.js';
-import type { Stage } from './stage.js';
+import type { CrashCluster } from './cluster.js';
 
 const PROJECTS = 3;
 const FEE_LIMIT = 100_000_000;
@@ -27,43 +27,43 @@ export class DepositsOnChain {
   /** Payments sent so far, including reverted ones. */
   payments = 0;
   private readonly read: ReadRows = async <Row extends object>(text: string, params: unknown[]) =>
-    this.stage.database.query<Row>(text, params);
+    this.cluster.database.query<Row>(text, params);
 
   private constructor(
-    private readonly stage: Stage,
+    private readonly cluster: CrashCluster,
     private readonly places: readonly DepositPlace[],
   ) {}
 
   /** Enables deposits and assigns addresses to some projects. */
-  static async begin(stage: Stage): Promise<DepositsOnChain> {
-    await stage.world.cli('deposits', 'use-account');
-    for (let made = 0; made < PROJECTS; made += 1) await stage.world.cli('project', 'create', '--name', 'paid');
-    const places = await stage.database.query<DepositPlace>(
+  static async begin(cluster: CrashCluster): Promise<DepositsOnChain> {
+    await cluster.service.cli('deposits', 'use-account');
+    for (let made = 0; made < PROJECTS; made += 1) await cluster.service.cli('project', 'create', '--name', 'paid');
+    const places = await cluster.database.query<DepositPlace>(
       `SELECT project_id, address FROM deposit_address ORDER BY place`,
     );
-    const deposits = new DepositsOnChain(stage, places.slice(-PROJECTS));
+    const deposits = new DepositsOnChain(cluster, places.slice(-PROJECTS));
     await deposits.withRates();
     return deposits;
   }
 
   async withRates(): Promise<void> {
-    await this.stage.database.query(`DROP TRIGGER IF EXISTS no_rates ON asset_rate`);
-    await this.stage.database.query(FAR_RATES);
+    await this.cluster.database.query(`DROP TRIGGER IF EXISTS no_rates ON asset_rate`);
+    await this.cluster.database.query(FAR_RATES);
   }
 
   /** Also prevents new rates. */
   async withoutRates(): Promise<void> {
-    for (const statement of NO_RATES) await this.stage.database.query(statement);
+    for (const statement of NO_RATES) await this.cluster.database.query(statement);
   }
 
   async isWaiting(): Promise<boolean> {
-    const found = await this.stage.database.query(`SELECT FROM deposit WHERE reason = 'no_rate' LIMIT 1`);
+    const found = await this.cluster.database.query(`SELECT FROM deposit WHERE reason = 'no_rate' LIMIT 1`);
     return found.length > 0;
   }
 
   /** Ends the lease of a dead worker. */
   async freeTurn(): Promise<void> {
-    await this.stage.database.query(`UPDATE deposit_cursor SET lease_until = NULL`);
+    await this.cluster.database.query(`UPDATE deposit_cursor SET lease_until = NULL`);
   }
 
   /**
@@ -71,12 +71,12 @@ export class DepositsOnChain {
    * blocks.
    */
   async keepPaying(signal: AbortSignal): Promise<void> {
-    const { world } = this.stage;
+    const { service: service } = this.cluster;
     const trx = (place: DepositPlace, amount: number) =>
-      world.wallet.send(
+      service.wallet.send(
         'createtransaction',
-        { owner_address: world.bank.address, to_address: place.address, amount },
-        world.bank,
+        { owner_address: service.bank.address, to_address: place.address, amount },
+        service.bank,
       );
     for (let turn = 0; !signal.aborted; turn += 1) {
       const place = this.places[turn % this.places.length]!;
@@ -84,36 +84,38 @@ export class DepositsOnChain {
       await trx(place, 3_000_001 + turn);
       this.payments += 2;
       if (turn % 3 === 0) {
-        await world.wallet.transferToken(world.token, world.accounts[0]!, place.address, 6_000_000n, FEE_LIMIT);
+        await service.wallet.transferToken(service.token, service.accounts[0]!, place.address, 6_000_000n, FEE_LIMIT);
         this.payments += 1;
       }
-      if (turn % 7 === 6) await this.stage.control('fork', { depth: 2 });
+      if (turn % 7 === 6) await this.cluster.control('fork', { depth: 2 });
       await sleep(400, signal);
     }
   }
 
   /** Checks that balances, entries and deposits agree; they must at any moment. */
   async check(when: string): Promise<void> {
-    const wrong = await this.stage.database.query(WRONG_IN_LEDGER);
-    if (wrong.length > 0) this.stage.violations.push(`${when}: ${JSON.stringify(wrong, textOf)}`);
+    const wrong = await this.cluster.database.query(WRONG_IN_LEDGER);
+    if (wrong.length > 0) this.cluster.violations.push(`${when}: ${JSON.stringify(wrong, textOf)}`);
   }
 
   /** Lets an unharmed worker read to the end, then compares with the chain. */
   async finish(limitMs: number): Promise<void> {
-    const { world } = this.stage;
+    const { service: service } = this.cluster;
     await this.freeTurn();
-    const worker = await world.startWorker();
+    const worker = await service.startWorker();
     const deadline = performance.now() + limitMs;
     let wrong: string[] = ['nothing was read'];
     while (performance.now() < deadline && wrong.length > 0) {
       await sleep(500);
-      wrong = await unlikeChain({ wallet: world.wallet, token: world.token, places: this.places, read: this.read });
+      wrong = await unlikeChain({ wallet: service.wallet, token: service.token, places: this.places, read: this.read });
     }
-    await this.stage.stopAndForget(worker);
-    this.stage.violations.push(...wrong);
+    await this.cluster.stopAndForget(worker);
+    this.cluster.violations.push(...wrong);
     await this.check('at the end');
-    const found = findingsOf(await verifyRecords(this.stage.database, {})).filter(({ check }) => check !== 'capacity');
-    this.stage.violations.push(...found.map((finding) => JSON.stringify(finding, textOf)));
+    const found = findingsOf(await verifyRecords(this.cluster.database, {})).filter(
+      ({ check }) => check !== 'capacity',
+    );
+    this.cluster.violations.push(...found.map((finding) => JSON.stringify(finding, textOf)));
   }
 }
 

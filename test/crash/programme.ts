@@ -9,10 +9,10 @@ import {
   TEST_ORDER_POINTS,
 } from '../../src/base/crash-point.js';
 import { forEachConcurrently } from '../../src/base/concurrency.js';
-import { isApiPoint, isEveryday, isRare, isSenderPoint, SCENES, type Point, type Scene } from './scenes.js';
-import { Stage, type Death, type StageOptions } from './stage.js';
+import { isApiPoint, isEveryday, isRare, isSenderPoint, SCENARIOS, type Point, type Scenario } from './scenarios.js';
+import { CrashCluster, type Death, type CrashClusterOptions } from './cluster.js';
 
-export interface ProgrammeOptions extends StageOptions {
+export interface ProgrammeOptions extends CrashClusterOptions {
   readonly points: readonly Point[];
   readonly times: number;
   readonly finishLimitMs: number;
@@ -36,15 +36,15 @@ const WORKERS_AT_ONCE = 3;
 /** Pass of an everyday point that kills: not always the first. */
 const PASSINGS = [1, 2, 1, 3, 5];
 const TRIES_MAX = 3;
-/** In a scene workers die one after another, each after the previous leases expired. */
-const SCENE_LIMIT_MS = 25_000;
+/** In a scenario workers die one after another, each after the previous leases expired. */
+const SCENARIO_LIMIT_MS = 25_000;
 
 export async function crashProgramme(options: ProgrammeOptions): Promise<Outcome> {
-  const stage = await Stage.open(options);
+  const cluster = await CrashCluster.open(options);
   try {
-    return await new Programme(stage, options).run();
+    return await new Programme(cluster, options).run();
   } finally {
-    await stage.close();
+    await cluster.close();
   }
 }
 
@@ -52,74 +52,75 @@ class Programme {
   private readonly hits = new Map<Point, number>();
 
   constructor(
-    private readonly stage: Stage,
+    private readonly cluster: CrashCluster,
     private readonly options: ProgrammeOptions,
   ) {}
 
   async run(): Promise<Outcome> {
-    const { stage, options } = this;
+    const { cluster: cluster, options } = this;
     const rounds = Array.from({ length: options.times }, (_, round) =>
       options.points.map((point) => ({ point, round })),
     ).flat();
     const selling = new AbortController();
-    const customers = stage.keepBuying(selling.signal);
+    const customers = cluster.keepBuying(selling.signal);
     try {
       const everyday = rounds.flatMap(({ point, round }) => (isEveryday(point) ? [{ point, round }] : []));
       // Runs next to dying workers: they produce the events and deliveries to send.
       const sending = this.killSenders(rounds);
       sending.catch(() => undefined);
       await forEachConcurrently([...everyday.entries()], WORKERS_AT_ONCE, async ([index, { point, round }]) => {
-        if (index === Math.floor(everyday.length / 2)) await stage.flushRedis();
-        await this.insist(point, round, (n) => stage.killWorkerAt(point, n));
+        if (index === Math.floor(everyday.length / 2)) await cluster.flushRedis();
+        await this.insist(point, round, (n) => cluster.killWorkerAt(point, n));
       });
       // Without a worker that reads the wallets, nothing is sold.
-      const worker = await stage.world.startWorker();
+      const worker = await cluster.service.startWorker();
       for (const { point, round } of rounds) {
-        if (isApiPoint(point)) await this.insist(point, round, (n) => stage.killApiAt(point, n === 1 ? 1 : 2));
+        if (isApiPoint(point)) await this.insist(point, round, (n) => cluster.killApiAt(point, n === 1 ? 1 : 2));
       }
       await sending;
-      await stage.stopAndForget(worker);
-      for (let round = 0; round < options.times; round += 1) for (const scene of SCENES) await this.play(scene);
+      await cluster.stopAndForget(worker);
+      for (let round = 0; round < options.times; round += 1)
+        for (const scenario of SCENARIOS) await this.play(scenario);
     } finally {
       selling.abort();
       await customers;
     }
-    await stage.finish(options.finishLimitMs);
+    await cluster.finish(options.finishLimitMs);
     for (const point of options.points) {
       const count = this.hits.get(point) ?? 0;
-      if (count < options.times) stage.violations.push(`${point} was hit ${count.toString()} times`);
+      if (count < options.times) cluster.violations.push(`${point} was hit ${count.toString()} times`);
     }
-    return { hits: this.hits, violations: stage.violations, orders: await this.orders() };
+    return { hits: this.hits, violations: cluster.violations, orders: await this.orders() };
   }
 
   /** Kills senders sequentially; each continues with the leftovers of the previous one. */
   private async killSenders(rounds: readonly { readonly point: Point; readonly round: number }[]): Promise<void> {
     for (const { point, round } of rounds) {
       if (isSenderPoint(point)) {
-        await this.insist(point, round, (n) => this.stage.killSenderAt(point, isRare(point) ? 1 : n));
+        await this.insist(point, round, (n) => this.cluster.killSenderAt(point, isRare(point) ? 1 : n));
       }
     }
-    await this.stage.startSending();
+    await this.cluster.startSending();
   }
 
-  /** Starts one worker for each point of the scene, concurrently: later ones find the leftovers of the first to die. */
-  private async play(scene: Scene): Promise<void> {
-    let missing = scene.points.filter((point) => this.options.points.includes(point));
+  /** Starts one worker for each point of the scenario, concurrently: later ones find the leftovers of the first to die. */
+  private async play(scenario: Scenario): Promise<void> {
+    let missing = scenario.points.filter((point) => this.options.points.includes(point));
     for (let attempt = 0; attempt < TRIES_MAX && missing.length > 0; attempt += 1) {
       const over = new AbortController();
-      await scene.prepare?.(this.stage);
-      const provoking = scene.provoke?.(this.stage, over.signal);
+      await scenario.prepare?.(this.cluster);
+      const provoking = scenario.provoke?.(this.cluster, over.signal);
       provoking?.catch(() => undefined);
       const deaths = await Promise.all(
         missing.map(async (point) => {
-          const death = await this.stage.killWorkerAt(point, 1, SCENE_LIMIT_MS, scene.env);
+          const death = await this.cluster.killWorkerAt(point, 1, SCENARIO_LIMIT_MS, scenario.env);
           await this.note(point, 1, death);
           return death;
         }),
       );
       over.abort();
       await provoking;
-      await scene.restore?.(this.stage);
+      await scenario.restore?.(this.cluster);
       missing = missing.filter((_, index) => deaths[index] === 'lived');
     }
   }
@@ -137,11 +138,11 @@ class Programme {
   private async note(point: Point, n: number, death: Death): Promise<void> {
     if (death === 'killed') this.hits.set(point, (this.hits.get(point) ?? 0) + 1);
     this.options.onDeath?.(point, n, death);
-    await this.stage.check(`after ${point}:${n.toString()}`);
+    await this.cluster.check(`after ${point}:${n.toString()}`);
   }
 
   private async orders(): Promise<Outcome['orders']> {
-    return this.stage.database.query(
+    return this.cluster.database.query(
       `SELECT o.status, o.kind, count(DISTINCT o.id)::int AS orders, count(l.id)::int AS legs
          FROM orders o JOIN leg l ON l.order_id = o.id GROUP BY 1, 2 ORDER BY 1, 2`,
     );

@@ -2,7 +2,7 @@
 // Afterwards each must have its energy, and every charge a purchase.
 import { REFILL_POINTS, type RefillPoint } from '../../src/base/crash-point.js';
 import { sleep } from '../../src/base/clock.js';
-import { Stage, type Death } from './stage.js';
+import { CrashCluster, type Death } from './cluster.js';
 import { killAtEach, noteMissing, type TaskOptions, type TaskOutcome, type TaskProgramme } from './task-programme.js';
 
 const DEATH_LIMIT_MS = 20_000;
@@ -25,40 +25,40 @@ const TWICE = `SELECT split_part(key, '_', 2) AS auto, count(*)::integer AS open
   WHERE key LIKE 'auto\\_%' AND status IN ('reserved', 'placed') GROUP BY 1 HAVING count(*) > 1`;
 
 export async function refillProgramme(options: TaskOptions<RefillPoint>): Promise<TaskOutcome<RefillPoint>> {
-  const stage = await Stage.open({ ...options, walletsTrx: [200_000, 200_000, 200_000] });
-  const addresses = stage.world.accounts.map(({ address }) => address);
+  const cluster = await CrashCluster.open({ ...options, walletsTrx: [200_000, 200_000, 200_000] });
+  const addresses = cluster.service.accounts.map(({ address }) => address);
   try {
-    await stage.database.query(SET, [stage.merchant.id, addresses]);
+    await cluster.database.query(SET, [cluster.merchant.id, addresses]);
     const using = new AbortController();
-    const users = keepUsing(stage, using.signal);
+    const users = keepUsing(cluster, using.signal);
     let hits: ReadonlyMap<RefillPoint, number>;
     try {
       const kill = async (point: RefillPoint, n: number): Promise<Death> => {
-        await stage.database.query(FREE);
-        return stage.killWorkerAt(point, n, DEATH_LIMIT_MS);
+        await cluster.database.query(FREE);
+        return cluster.killWorkerAt(point, n, DEATH_LIMIT_MS);
       };
-      hits = await killAtEach(options, kill, (when) => check(stage, when));
+      hits = await killAtEach(options, kill, (when) => check(cluster, when));
     } finally {
       using.abort();
       await users;
     }
-    await allSupplied(stage, options.finishLimitMs);
-    const [bought] = await stage.database.query<{ count: number }>(
+    await allSupplied(cluster, options.finishLimitMs);
+    const [bought] = await cluster.database.query<{ count: number }>(
       `SELECT count(*)::integer AS count FROM order_key WHERE key LIKE 'auto\\_%'`,
     );
-    await stage.database.query('DELETE FROM auto_delegation');
-    await stage.startSending();
-    await stage.finish(options.finishLimitMs);
-    noteMissing(stage, options, hits);
-    return { hits, violations: stage.violations, made: bought?.count ?? 0 };
+    await cluster.database.query('DELETE FROM auto_delegation');
+    await cluster.startSending();
+    await cluster.finish(options.finishLimitMs);
+    noteMissing(cluster, options, hits);
+    return { hits, violations: cluster.violations, made: bought?.count ?? 0 };
   } finally {
-    await stage.close();
+    await cluster.close();
   }
 }
 
 /** Every address calls the token periodically. */
-async function keepUsing(stage: Stage, signal: AbortSignal): Promise<void> {
-  const { wallet, token, accounts } = stage.world;
+async function keepUsing(cluster: CrashCluster, signal: AbortSignal): Promise<void> {
+  const { wallet, token, accounts } = cluster.service;
   while (!signal.aborted) {
     for (const account of accounts) {
       const call = {
@@ -74,17 +74,17 @@ async function keepUsing(stage: Stage, signal: AbortSignal): Promise<void> {
   }
 }
 
-async function check(stage: Stage, when: string): Promise<void> {
-  await stage.check(when);
-  const twice = await stage.database.query(TWICE);
-  if (twice.length > 0) stage.violations.push(`${when}: two open orders ${JSON.stringify(twice)}`);
+async function check(cluster: CrashCluster, when: string): Promise<void> {
+  await cluster.check(when);
+  const twice = await cluster.database.query(TWICE);
+  if (twice.length > 0) cluster.violations.push(`${when}: two open orders ${JSON.stringify(twice)}`);
 }
 
 /** Lets an unharmed worker refill every address. */
-async function allSupplied(stage: Stage, limitMs: number): Promise<void> {
-  const { wallet, accounts } = stage.world;
-  const worker = await stage.world.startWorker();
-  await stage.database.query(FREE);
+async function allSupplied(cluster: CrashCluster, limitMs: number): Promise<void> {
+  const { wallet, accounts } = cluster.service;
+  const worker = await cluster.service.startWorker();
+  await cluster.database.query(FREE);
   const deadline = performance.now() + limitMs;
   let short = [...accounts];
   while (short.length > 0 && performance.now() < deadline) {
@@ -92,8 +92,8 @@ async function allSupplied(stage: Stage, limitMs: number): Promise<void> {
     const each = await Promise.all(short.map(({ address }) => wallet.energyOf(address)));
     short = short.filter((_, index) => each[index]!.limit - each[index]!.used < BELOW);
   }
-  if (short.length > 0) stage.violations.push(`${short.length.toString()} addresses stayed without energy`);
-  await stage.stopAndForget(worker);
+  if (short.length > 0) cluster.violations.push(`${short.length.toString()} addresses stayed without energy`);
+  await cluster.stopAndForget(worker);
 }
 
 export const REFILL_TASK: TaskProgramme<RefillPoint> = {

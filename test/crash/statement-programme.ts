@@ -4,7 +4,7 @@ import { STATEMENT_POINTS, type StatementPoint } from '../../src/base/crash-poin
 import { sleep } from '../../src/base/clock.js';
 import { findingsOf } from '../../src/verify/finding.js';
 import { verifyRecords } from '../../src/verify/verify.js';
-import { Stage } from './stage.js';
+import { CrashCluster } from './cluster.js';
 import { killAtEach, noteMissing, type TaskOptions, type TaskOutcome, type TaskProgramme } from './task-programme.js';
 
 const PROJECTS = 3;
@@ -34,37 +34,37 @@ const OPEN = `SELECT FROM (SELECT max(month) AS month FROM statement_month WHERE
   WHERE (m.month + interval '1 month') AT TIME ZONE 'UTC' < date_trunc('month', clock_timestamp() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC' OR m.month IS NULL`;
 
 export async function statementProgramme(options: TaskOptions<StatementPoint>): Promise<TaskOutcome<StatementPoint>> {
-  const stage = await Stage.open({ ...options, walletsTrx: [90_000] });
+  const cluster = await CrashCluster.open({ ...options, walletsTrx: [90_000] });
   try {
-    for (let made = 0; made < PROJECTS; made += 1) await stage.world.cli('project', 'create', '--name', 'closed');
-    for (const statement of MOVE_FIRST) await stage.database.query(statement);
-    await stage.database.query(ENTER, [MONTHS]);
-    await stage.database.query(BALANCES);
-    const kill = (point: StatementPoint, n: number) => stage.killWorkerAt(point, n, DEATH_LIMIT_MS);
-    const hits = await killAtEach(options, kill, (when) => check(stage, when));
-    await finish(stage, options.finishLimitMs);
-    noteMissing(stage, options, hits);
-    return { hits, violations: stage.violations, made: PROJECTS * MONTHS };
+    for (let made = 0; made < PROJECTS; made += 1) await cluster.service.cli('project', 'create', '--name', 'closed');
+    for (const statement of MOVE_FIRST) await cluster.database.query(statement);
+    await cluster.database.query(ENTER, [MONTHS]);
+    await cluster.database.query(BALANCES);
+    const kill = (point: StatementPoint, n: number) => cluster.killWorkerAt(point, n, DEATH_LIMIT_MS);
+    const hits = await killAtEach(options, kill, (when) => check(cluster, when));
+    await finish(cluster, options.finishLimitMs);
+    noteMissing(cluster, options, hits);
+    return { hits, violations: cluster.violations, made: PROJECTS * MONTHS };
   } finally {
-    await stage.close();
+    await cluster.close();
   }
 }
 
 /** Checks that closed months are correct; they must be at any moment. */
-async function check(stage: Stage, when: string): Promise<void> {
-  const found = findingsOf(await verifyRecords(stage.database)).filter(({ rule }) => ['I1', 'I16'].includes(rule));
-  stage.violations.push(...found.slice(0, 5).map((finding) => `${when}: ${JSON.stringify(finding, textOf)}`));
+async function check(cluster: CrashCluster, when: string): Promise<void> {
+  const found = findingsOf(await verifyRecords(cluster.database)).filter(({ rule }) => ['I1', 'I16'].includes(rule));
+  cluster.violations.push(...found.slice(0, 5).map((finding) => `${when}: ${JSON.stringify(finding, textOf)}`));
 }
 
 /** Lets an unharmed worker close the remaining months. */
-async function finish(stage: Stage, limitMs: number): Promise<void> {
-  const worker = await stage.world.startWorker();
+async function finish(cluster: CrashCluster, limitMs: number): Promise<void> {
+  const worker = await cluster.service.startWorker();
   const deadline = performance.now() + limitMs;
-  while (performance.now() < deadline && (await stage.database.query(OPEN)).length > 0) await sleep(200);
-  await stage.stopAndForget(worker);
-  const wrong = await stage.database.query(WRONG, [MONTHS]);
-  stage.violations.push(...wrong.map((row) => `at the end: ${JSON.stringify(row, textOf)}`));
-  await check(stage, 'at the end');
+  while (performance.now() < deadline && (await cluster.database.query(OPEN)).length > 0) await sleep(200);
+  await cluster.stopAndForget(worker);
+  const wrong = await cluster.database.query(WRONG, [MONTHS]);
+  cluster.violations.push(...wrong.map((row) => `at the end: ${JSON.stringify(row, textOf)}`));
+  await check(cluster, 'at the end');
 }
 
 const textOf = (_: string, value: unknown): unknown => (typeof value === 'bigint' ? value.toString() : value);

@@ -1,8 +1,8 @@
 // The common parts of programmes that kill a worker in tasks other than fulfilment: options, report and loop.
 import type { WorkerTaskPoint } from '../../src/base/crash-point.js';
-import type { Death, Stage, StageOptions } from './stage.js';
+import type { Death, CrashCluster, CrashClusterOptions } from './cluster.js';
 
-export interface TaskOptions<Point extends WorkerTaskPoint> extends StageOptions {
+export interface TaskOptions<Point extends WorkerTaskPoint> extends CrashClusterOptions {
   readonly points: readonly Point[];
   /** Deaths at each point. */
   readonly times: number;
@@ -88,7 +88,7 @@ export async function killAtEach<Point extends WorkerTaskPoint>(
 
 /** A point without deaths is a violation too: it was not tested. */
 export function noteMissing<Point extends WorkerTaskPoint>(
-  { violations }: Stage,
+  { violations }: CrashCluster,
   { points, times }: TaskOptions<Point>,
   hits: ReadonlyMap<Point, number>,
 ): void {

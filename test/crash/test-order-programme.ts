@@ -4,7 +4,7 @@ import { TEST_ORDER_POINTS, type TestOrderPoint } from '../../src/base/crash-poi
 import { sleep } from '../../src/base/clock.js';
 import { TEST_ADDRESSES } from '../../src/domain/test-addresses.js';
 import { Merchant } from '../../packages/local/src/merchant.js';
-import { Stage, type Death } from './stage.js';
+import { CrashCluster, type Death } from './cluster.js';
 import { killAtEach, noteMissing, type TaskOptions, type TaskOutcome, type TaskProgramme } from './task-programme.js';
 
 /** Each project may make sixty purchases a minute. */
@@ -34,47 +34,47 @@ const WRONG = `SELECT o.key, o.receive_address, o.status, o.settled, e.types, c.
       OR c.charged IS DISTINCT FROM CASE o.status WHEN 'refunded' THEN 0 ELSE o.credits END`;
 
 export async function testOrderProgramme(options: TaskOptions<TestOrderPoint>): Promise<TaskOutcome<TestOrderPoint>> {
-  const stage = await Stage.open({ ...options, walletsTrx: [90_000] });
+  const cluster = await CrashCluster.open({ ...options, walletsTrx: [90_000] });
   try {
     const merchants: Merchant[] = [];
-    while (merchants.length < PROJECTS) merchants.push(await testMerchant(stage));
+    while (merchants.length < PROJECTS) merchants.push(await testMerchant(cluster));
     let volleys = 0;
     const kill = async (point: TestOrderPoint, n: number): Promise<Death> => {
       const merchant = merchants[(volleys += 1) % PROJECTS]!;
       for (const receiver of RECEIVERS) {
-        await stage.buy(merchant, '/v1/orders', { receive_address: receiver, energy: 65_000, duration_sec: 60 });
+        await cluster.buy(merchant, '/v1/orders', { receive_address: receiver, energy: 65_000, duration_sec: 60 });
       }
-      await stage.database.query(DUE);
-      return stage.killWorkerAt(point, n, DEATH_LIMIT_MS);
+      await cluster.database.query(DUE);
+      return cluster.killWorkerAt(point, n, DEATH_LIMIT_MS);
     };
-    const hits = await killAtEach(options, kill, (when) => stage.check(when));
-    await playOut(stage, options.finishLimitMs);
-    noteMissing(stage, options, hits);
-    return { hits, violations: stage.violations, made: volleys * RECEIVERS.length };
+    const hits = await killAtEach(options, kill, (when) => cluster.check(when));
+    await playOut(cluster, options.finishLimitMs);
+    noteMissing(cluster, options, hits);
+    return { hits, violations: cluster.violations, made: volleys * RECEIVERS.length };
   } finally {
-    await stage.close();
+    await cluster.close();
   }
 }
 
-async function testMerchant({ world, merchant }: Stage): Promise<Merchant> {
-  const made = await world.cli('project', 'create', '--test', '--name', 'Crash', '--credits', CREDITS.toString());
+async function testMerchant({ service: service, merchant }: CrashCluster): Promise<Merchant> {
+  const made = await service.cli('project', 'create', '--test', '--name', 'Crash', '--credits', CREDITS.toString());
   return new Merchant(merchant.baseUrl, String(made['merchant']), String(made['api_key']));
 }
 
 /** Lets an unharmed worker play all orders to their end. */
-async function playOut(stage: Stage, limitMs: number): Promise<void> {
-  const worker = await stage.world.startWorker();
+async function playOut(cluster: CrashCluster, limitMs: number): Promise<void> {
+  const worker = await cluster.service.startWorker();
   const deadline = performance.now() + limitMs;
   let left = -1;
   while (left !== 0 && performance.now() < deadline) {
-    await stage.database.query(DUE);
+    await cluster.database.query(DUE);
     await sleep(300);
-    left = (await stage.database.query<{ left: number }>(LEFT))[0]?.left ?? -1;
+    left = (await cluster.database.query<{ left: number }>(LEFT))[0]?.left ?? -1;
   }
-  await stage.stopAndForget(worker);
-  const wrong = await stage.database.query(WRONG, [JSON.stringify(ENDS)]);
-  stage.violations.push(...wrong.slice(0, 10).map((row) => `at the end: ${JSON.stringify(row, textOf)}`));
-  await stage.check('at the end');
+  await cluster.stopAndForget(worker);
+  const wrong = await cluster.database.query(WRONG, [JSON.stringify(ENDS)]);
+  cluster.violations.push(...wrong.slice(0, 10).map((row) => `at the end: ${JSON.stringify(row, textOf)}`));
+  await cluster.check('at the end');
 }
 
 const textOf = (_: string, value: unknown): unknown => (typeof value === 'bigint' ? value.toString() : value);

@@ -2,9 +2,9 @@
 // the records, the clients' answers and the chain. Exit code 1 on any violation.
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
-import { Arena } from '../chaos/arena.js';
+import { ChaosCluster } from '../chaos/cluster.js';
 import { playRound, type RoundOutcome } from '../chaos/round.js';
-import { copyOfBuild, logFor } from '../chaos/workshop.js';
+import { copyOfBuild, logFor } from '../chaos/workspace.js';
 import { failOver, LATE, type Kept } from './failover.js';
 import { PatroniServers } from './patroni.js';
 import { Servers } from './servers.js';
@@ -53,7 +53,7 @@ export async function main(args: readonly string[]): Promise<number> {
   const startedAt = Date.now();
   try {
     const log = await logFor(`failover-${kind}`);
-    const arena = await Arena.open({
+    const cluster = await ChaosCluster.open({
       build: build.root,
       blockMs,
       databaseUrl: servers.url,
@@ -62,13 +62,13 @@ export async function main(args: readonly string[]): Promise<number> {
     });
     try {
       for (let round = 1; round <= rounds; round += 1) {
-        const outcome = await play(arena, servers, round, (who, line) => log.write(who, line));
+        const outcome = await play(cluster, servers, round, (who, line) => log.write(who, line));
         played += 1;
         if (outcome.violations.length > 0) failed += 1;
         if (outcome.violations.some((each) => !each.includes(LATE))) break;
       }
     } finally {
-      await arena.close();
+      await cluster.close();
       await log.close();
       if (failed > 0) console.log(`the log: ${log.path}`);
     }
@@ -84,21 +84,21 @@ export async function main(args: readonly string[]): Promise<number> {
 }
 
 async function play(
-  arena: Arena,
+  cluster: ChaosCluster,
   servers: Servers | PatroniServers,
   round: number,
   log: (who: string, line: string) => void,
 ): Promise<RoundOutcome> {
   const name = `f${round.toString()}`;
   const kept: Kept = { keys: [], lines: [] };
-  const before = { payments: arena.depositors.payments, events: arena.receivers.count };
+  const before = { payments: cluster.depositors.payments, events: cluster.receivers.count };
   const beganAt = performance.now();
-  const outcome = await playRound(arena, {
+  const outcome = await playRound(cluster, {
     name,
     plan: [],
     lengthMs: LENGTH_MS,
     healLimitMs: HEAL_LIMIT_MS,
-    beside: async (over) => failOver({ arena, servers, name, kept }, over),
+    beside: async (over) => failOver({ cluster, servers, name, kept }, over),
     log,
   }).catch((error: unknown) => ({
     violations: [`the round could not be played: ${String(error)}`],
@@ -108,7 +108,7 @@ async function play(
     answers: new Map<string, number>(),
     healedMs: 0,
   }));
-  const there = await arena.sql.query<{ key: string }>('SELECT key FROM orders WHERE key = ANY ($1)', [kept.keys]);
+  const there = await cluster.sql.query<{ key: string }>('SELECT key FROM orders WHERE key = ANY ($1)', [kept.keys]);
   const violations = [...outcome.violations];
   if (there.rows.length < kept.keys.length) violations.push('an order that was taken after the promotion is gone');
   const seconds = ((performance.now() - beganAt) / 1000).toFixed(0);
@@ -119,8 +119,8 @@ async function play(
   const orders = Object.entries(outcome.orders).map(([kind, count]) => `${count.toString()} ${kind}`);
   console.log(`  orders: ${orders.join(', ')}`);
   console.log(`  answers: ${[...outcome.answers].map(([kind, n]) => `${kind} ×${n.toString()}`).join(', ')}`);
-  const paid = arena.depositors.payments - before.payments;
-  const events = arena.receivers.count - before.events;
+  const paid = cluster.depositors.payments - before.payments;
+  const events = cluster.receivers.count - before.events;
   console.log(`  ${paid.toString()} deposits paid, ${events.toString()} events at receivers`);
   for (const violation of violations) {
     log('VIOLATION', violation);

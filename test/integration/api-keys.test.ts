@@ -6,7 +6,7 @@ import { until } from '../../packages/local/src/wait.js';
 import type { ApiKeys } from '../../src/projects/api-keys.js';
 import { PROJECT_BY_ID } from '../../src/projects/project-feed.js';
 import { ProjectDirectory } from '../../src/projects/project-directory.js';
-import { announced as announcedTo } from '../support/api/announcement.js';
+import { afterAnnouncement as announcedTo } from '../support/api/announcement.js';
 import { expectError } from '../support/api/answers.js';
 import { Customer, HmacCustomer, type Answer } from '../support/api/client.js';
 import { AUTHOR, openPipeline, type PipelineApp } from '../support/api/pipeline-fixture.js';

@@ -9,27 +9,27 @@ import { archive, orderInTheEnd } from '../support/worker/archive-fixture.js';
 import { HmacCustomer } from '../support/api/client.js';
 import {
   api,
-  clearStage,
-  closeStage,
+  clearFixture,
+  closeFixture,
   customer,
-  Hand,
-  openStage,
+  SteppedWorker,
+  openFixture,
   orderOf,
   receivers,
-  stageDatabaseUrl,
+  fixtureDatabaseUrl,
   START_LIMIT_MS,
 } from '../support/worker/fulfilment-fixture.js';
 import { ledgerOn } from '../support/api/services.js';
 import { asAdmin } from '../setup/admin.js';
 import { untilWaiting } from '../setup/waiting.js';
 
-beforeAll(openStage, START_LIMIT_MS);
-afterEach(clearStage, START_LIMIT_MS);
-afterAll(closeStage, START_LIMIT_MS);
+beforeAll(openFixture, START_LIMIT_MS);
+afterEach(clearFixture, START_LIMIT_MS);
+afterAll(closeFixture, START_LIMIT_MS);
 
-let hand: Hand;
+let worker: SteppedWorker;
 beforeEach(async () => {
-  hand = await Hand.open();
+  worker = await SteppedWorker.open();
 });
 
 /**
@@ -45,7 +45,7 @@ const take = (key: string) =>
 
 /** Runs `work` while a transaction archives one order. That transaction commits once `work` is done or waits for it. */
 async function whileMoved<T>(work: () => Promise<T>): Promise<T> {
-  return asAdmin(stageDatabaseUrl(), async (client) => {
+  return asAdmin(fixtureDatabaseUrl(), async (client) => {
     await client.query('BEGIN');
     const { rows } = await client.query('SELECT archived FROM archive_orders(0, clock_timestamp(), 200)');
     expect(rows).toEqual([{ archived: 1 }]);
@@ -63,7 +63,7 @@ async function whileMoved<T>(work: () => Promise<T>): Promise<T> {
 
 /** Runs `work` with triggers off. */
 async function byForce(work: (client: Client) => Promise<unknown>): Promise<void> {
-  await asAdmin(stageDatabaseUrl(), async (client) => {
+  await asAdmin(fixtureDatabaseUrl(), async (client) => {
     await client.query('BEGIN');
     await client.query('SET LOCAL session_replication_role = replica');
     await work(client);
@@ -73,14 +73,14 @@ async function byForce(work: (client: Client) => Promise<unknown>): Promise<void
 
 describe('while an order is moved', () => {
   it('its key is replayed', async () => {
-    const key = await orderInTheEnd(hand);
+    const key = await orderInTheEnd(worker);
     const { id } = await orderOf(key);
     expect(await whileMoved(() => take(key))).toEqual([{ created: false, order_id: id, same_request: true }]);
     expect(await take(key)).toEqual([{ created: false, order_id: id, same_request: true }]);
   });
 
   it('it is compensated', async () => {
-    const { id } = await orderOf(await orderInTheEnd(hand));
+    const { id } = await orderOf(await orderInTheEnd(worker));
     const author = { actor: 'the operator', reason: 'a reason' };
     const compensate = () => ledgerOn(api.database).compensate(id, 1n as Credits, author);
     expect(await whileMoved(compensate)).toMatchObject({ number: 1 });
@@ -88,9 +88,9 @@ describe('while an order is moved', () => {
   });
 
   it('another one is bought, although a range of the archive is locked', async () => {
-    await orderInTheEnd(hand);
+    await orderInTheEnd(worker);
     await archive();
-    await asAdmin(stageDatabaseUrl(), async (client) => {
+    await asAdmin(fixtureDatabaseUrl(), async (client) => {
       await client.query('BEGIN');
       await client.query('LOCK TABLE archived_orders_0 IN ACCESS EXCLUSIVE MODE');
       const asked = `SELECT created FROM take_order($1, $1, 'beside', sha256('x'), 'rental', gen_random_uuid(), NULL, $2, 65000, 3600, 2925000,
@@ -103,7 +103,7 @@ describe('while an order is moved', () => {
 });
 
 it('rejects the extension of an archived order, with the reason', async () => {
-  const key = await orderInTheEnd(hand);
+  const key = await orderInTheEnd(worker);
   const caller = new HmacCustomer(api.baseUrl, customer.merchant, customer.apiKey);
   const extend = (own: string) =>
     caller.post(`/v1/orders/${key}/extensions`, { duration_sec: 300 }, { 'Idempotency-Key': own });
@@ -114,16 +114,16 @@ it('rejects the extension of an archived order, with the reason', async () => {
 
 describe('an order stays where it is', () => {
   it('until the costs of its transactions are recorded', async () => {
-    const key = await orderInTheEnd(hand);
+    const key = await orderInTheEnd(worker);
     const { id } = await orderOf(key);
     await byForce((client) => client.query('UPDATE open_chain_tx SET fee_sun = NULL WHERE order_id = $1', [id]));
     expect(await archive()).toBe(0);
-    await hand.part(CostRecorder).workBetweenBlocks(0n, 1_000_000);
+    await worker.part(CostRecorder).workBetweenBlocks(0n, 1_000_000);
     expect(await archive()).toBe(1);
   });
 
   it('until the blocks of its given-up transactions are searched', async () => {
-    const { id } = await orderOf(await orderInTheEnd(hand));
+    const { id } = await orderOf(await orderInTheEnd(worker));
     const searched = (at: string) =>
       byForce((client) =>
         client.query(
@@ -144,7 +144,7 @@ describe('an order stays where it is', () => {
   });
 
   it('without the key that prevents a second purchase', async () => {
-    const { id } = await orderOf(await orderInTheEnd(hand));
+    const { id } = await orderOf(await orderInTheEnd(worker));
     await byForce((client) => client.query('DELETE FROM order_key WHERE order_id = $1', [id]));
     expect(await archive()).toBe(0);
   });
@@ -152,10 +152,10 @@ describe('an order stays where it is', () => {
 
 describe('the partitions', () => {
   it.each(['orders', 'leg', 'chain_tx'])('cannot be emptied: %s', async (table) => {
-    await orderInTheEnd(hand);
+    await orderInTheEnd(worker);
     await archive();
     for (const part of [`open_${table}`, `archived_${table}`, `archived_${table}_0`]) {
-      await asAdmin(stageDatabaseUrl(), async (client) => {
+      await asAdmin(fixtureDatabaseUrl(), async (client) => {
         await client.query('BEGIN');
         const emptied = client.query(`TRUNCATE ${part} CASCADE`).finally(() => client.query('ROLLBACK'));
         await expect(emptied).rejects.toThrow('append-only');
@@ -169,7 +169,7 @@ describe('the partitions', () => {
     ['archived_orders_0', 'archived_orders_final'],
     ['archived_orders_0', 'archived_orders_0_no_truncate'],
   ])('verify finds a guard that is off: %s %s', async (table, trigger) => {
-    await orderInTheEnd(hand);
+    await orderInTheEnd(worker);
     await archive();
     const guards = async () => {
       const report = await verifyRecords(api.database, { depth: 'newer' });
@@ -177,7 +177,7 @@ describe('the partitions', () => {
     };
     expect(await guards()).toEqual([]);
     const turn = (how: string) =>
-      asAdmin(stageDatabaseUrl(), (client) => client.query(`ALTER TABLE ${table} ${how} TRIGGER ${trigger}`));
+      asAdmin(fixtureDatabaseUrl(), (client) => client.query(`ALTER TABLE ${table} ${how} TRIGGER ${trigger}`));
     await turn('DISABLE');
     const found = await guards().finally(() => turn('ENABLE'));
     expect(found).toMatchObject([{ subject: expect.stringContaining(trigger) }]);

@@ -4,13 +4,13 @@ import pg from 'pg';
 import { archive, orderInTheEnd } from '../support/worker/archive-fixture.js';
 import { asAdmin } from '../setup/admin.js';
 import {
-  clearStage,
-  closeStage,
+  clearFixture,
+  closeFixture,
   customer,
-  Hand,
-  openStage,
+  SteppedWorker,
+  openFixture,
   receivers,
-  stageDatabaseUrl,
+  fixtureDatabaseUrl,
   START_LIMIT_MS,
 } from '../support/worker/fulfilment-fixture.js';
 
@@ -31,12 +31,12 @@ beforeAll(async () => {
     }
     return query.apply(this, args);
   } as typeof pg.Client.prototype.query;
-  await openStage();
+  await openFixture();
 }, START_LIMIT_MS);
-afterEach(clearStage, START_LIMIT_MS);
+afterEach(clearFixture, START_LIMIT_MS);
 afterAll(async () => {
   pg.Client.prototype.query = query as typeof pg.Client.prototype.query;
-  await closeStage();
+  await closeFixture();
 }, START_LIMIT_MS);
 
 /**
@@ -63,7 +63,7 @@ async function partitionsOf(
   statements: ReadonlyMap<string, Asked>,
   options: 'FORMAT JSON' | 'ANALYZE, FORMAT JSON',
 ): Promise<Map<string, number>> {
-  return asAdmin(stageDatabaseUrl(), async (client) => {
+  return asAdmin(fixtureDatabaseUrl(), async (client) => {
     await client.query('SET plan_cache_mode = force_generic_plan');
     const counts = new Map<string, number>();
     for (const [name, { text, values }] of statements) {
@@ -105,17 +105,17 @@ const LISTS = ['order-list', 'order-list-receiver', 'order-list-status'];
 const KEYED = ['archived-orders-by-key', 'reclaims_of_receivers'];
 
 it('no statement of an order’s life reads more than two partitions, however many there are', async () => {
-  await asAdmin(stageDatabaseUrl(), async (client) => {
+  await asAdmin(fixtureDatabaseUrl(), async (client) => {
     for (const range of [0, 1, 2, 3]) await client.query('SELECT add_archive_range($1)', [range * 1_000_000]);
   });
-  const hand = await Hand.open();
-  const key = await orderInTheEnd(hand);
+  const worker = await SteppedWorker.open();
+  const key = await orderInTheEnd(worker);
   await customer.get(`/v1/orders/${key}`);
   await customer.get('/v1/orders?limit=10');
   await customer.get('/v1/orders?status=delivered');
   await customer.get(`/v1/orders?receive_address=${receivers[0]!}`);
-  await hand.search();
-  await hand.poolSync().syncWallet('nobody');
+  await worker.search();
+  await worker.poolSync().syncWallet('nobody');
   expect(await archive()).toBe(1);
   expect((await customer.get(`/v1/orders/${key}`)).status).toBe(200);
 

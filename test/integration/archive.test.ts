@@ -10,27 +10,27 @@ import { archive, judge, numberAll, orderInTheEnd } from '../support/worker/arch
 import { asAdmin } from '../setup/admin.js';
 import {
   api,
-  clearStage,
-  closeStage,
+  clearFixture,
+  closeFixture,
   customer,
-  Hand,
-  openStage,
+  SteppedWorker,
+  openFixture,
   orderOf,
   receivers,
   rent,
   settledOrder,
-  stageDatabaseUrl,
+  fixtureDatabaseUrl,
   START_LIMIT_MS,
   txsOf,
 } from '../support/worker/fulfilment-fixture.js';
 
-beforeAll(openStage, START_LIMIT_MS);
-afterEach(clearStage, START_LIMIT_MS);
-afterAll(closeStage, START_LIMIT_MS);
+beforeAll(openFixture, START_LIMIT_MS);
+afterEach(clearFixture, START_LIMIT_MS);
+afterAll(closeFixture, START_LIMIT_MS);
 
-let hand: Hand;
+let worker: SteppedWorker;
 beforeEach(async () => {
-  hand = await Hand.open();
+  worker = await SteppedWorker.open();
 });
 
 const whereIs = async (key: string): Promise<string | undefined> => {
@@ -59,7 +59,7 @@ async function answers(key: string): Promise<unknown> {
 }
 
 it('finds an ended order as before, by key and in lists, and verify finds nothing', async () => {
-  const key = await orderInTheEnd(hand);
+  const key = await orderInTheEnd(worker);
   const before = await answers(key);
   const asked = { receive_address: receivers[0]!, energy: 50_000, duration_sec: 60 };
   const replay = () => customer.post('/v1/orders', asked, { 'Idempotency-Key': key });
@@ -78,7 +78,7 @@ it('finds an ended order as before, by key and in lists, and verify finds nothin
 });
 
 it('a quote of an archived order stays used', async () => {
-  const key = await orderInTheEnd(hand);
+  const key = await orderInTheEnd(worker);
   const quote = randomUUID();
   await api.database.query(`UPDATE orders SET quote_id = $2 WHERE key = $1`, [key, quote]);
   await judge(key);
@@ -95,24 +95,24 @@ it('a quote of an archived order stays used', async () => {
 
 it('the act that ended an archived order ends no other order of the same receiver', async () => {
   const running = await rent(receivers[0]!, 50_000, 600);
-  await hand.look();
-  await hand.advance();
-  const over = await orderInTheEnd(hand);
+  await worker.followChain();
+  await worker.advance();
+  const over = await orderInTheEnd(worker);
   const [act] = await txsOf(over, 'reclaim');
   const { id } = await orderOf(over);
   expect(await archive()).toBe(1);
   const { id: runningId } = await orderOf(running);
   const author = { actor: 'the operator', reason: 'a reason' };
-  await expect(hand.part(LegEnds).close(runningId, undefined, act!.txid, author)).rejects.toThrow(
+  await expect(worker.part(LegEnds).close(runningId, undefined, act!.txid, author)).rejects.toThrow(
     `belongs to the service itself, to order ${id.toString()}`,
   );
 });
 
 describe('an order stays where it is', () => {
   it('while it runs', async () => {
-    const key = await settledOrder(hand);
+    const key = await settledOrder(worker);
     // Everything else about the order is finished.
-    await hand.part(CostRecorder).workBetweenBlocks(0n, 1_000_000);
+    await worker.part(CostRecorder).workBetweenBlocks(0n, 1_000_000);
     await numberAll();
     await judge(key);
     await archive();
@@ -120,13 +120,13 @@ describe('an order stays where it is', () => {
   });
 
   it('until it is judged', async () => {
-    const key = await orderInTheEnd(hand);
+    const key = await orderInTheEnd(worker);
     await api.database.query(`UPDATE orders SET judged = false WHERE key = $1`, [key]);
     expect(await archive()).toBe(0);
   });
 
   it('until its events are numbered', async () => {
-    const key = await orderInTheEnd(hand);
+    const key = await orderInTheEnd(worker);
     await api.database.query(
       `INSERT INTO event (project_id, order_id, type) SELECT project_id, id, 'order.created' FROM orders WHERE key = $1`,
       [key],
@@ -137,7 +137,7 @@ describe('an order stays where it is', () => {
   });
 
   it('while it needs the operator’s attention', async () => {
-    const key = await orderInTheEnd(hand);
+    const key = await orderInTheEnd(worker);
     await api.database.query(`UPDATE orders SET needs_attention = true WHERE key = $1`, [key]);
     await judge(key);
     expect(await archive()).toBe(0);
@@ -146,7 +146,7 @@ describe('an order stays where it is', () => {
   it('until its retention has passed, and is found however many stay', async () => {
     const running = [await rent(receivers[1]!), await rent(receivers[2]!), await rent(receivers[3]!)];
     for (const each of running) await judge(each);
-    const key = await orderInTheEnd(hand);
+    const key = await orderInTheEnd(worker);
     const archiving = new OrderArchive(api.database);
     expect(await archiving.step(3, 2)).toEqual({ archived: 0, isMore: false });
     expect(await archive()).toBe(1);
@@ -157,7 +157,7 @@ describe('an order stays where it is', () => {
 
 describe('the archive', () => {
   it.each(['orders', 'leg', 'chain_tx'])('keeps its rows unchanged, and accepts only open rows: %s', async (table) => {
-    const { id } = await orderOf(await orderInTheEnd(hand));
+    const { id } = await orderOf(await orderInTheEnd(worker));
     await archive();
     const of = table === 'orders' ? 'id' : 'order_id';
     const run = (text: string) => api.database.query(text, [id]);
@@ -170,11 +170,11 @@ describe('the archive', () => {
   });
 
   it('deletes no open row that changed after it was copied', async () => {
-    const { id } = await orderOf(await orderInTheEnd(hand));
+    const { id } = await orderOf(await orderInTheEnd(worker));
     const columns = `id, order_id, leg_no, kind, wallet_id, receive_address, amount_sun, energy, status, active_at, changed_at,
       closed_at, closed_by_txid, closed_reason, top_up`;
     const moved = (change: string) =>
-      asAdmin(stageDatabaseUrl(), async (client) => {
+      asAdmin(fixtureDatabaseUrl(), async (client) => {
         await client.query('BEGIN');
         await client.query('SELECT add_archive_range($1)', [id.toString()]);
         await client.query(

@@ -16,12 +16,12 @@ import { actAs } from '../support/chain/order-chain.js';
 import {
   api,
   callers,
-  clearStage,
-  closeStage,
+  clearFixture,
+  closeFixture,
   devnet,
-  Hand,
+  SteppedWorker,
   mine,
-  openStageWithCalls,
+  openFixtureWithCalls,
   orderOf,
   pool,
   rent,
@@ -38,91 +38,91 @@ let next = 0;
 let address = '';
 let caller = callers[0]!;
 
-beforeAll(() => openStageWithCalls({ DATABASE_POOL_MAX: '12' }), START_LIMIT_MS);
+beforeAll(() => openFixtureWithCalls({ DATABASE_POOL_MAX: '12' }), START_LIMIT_MS);
 beforeEach(() => {
   caller = callers[next++]!;
   ({ address } = caller);
 });
 afterEach(async () => {
   await api.database.query('DELETE FROM auto_delegation');
-  await clearStage();
+  await clearFixture();
 }, START_LIMIT_MS);
-afterAll(closeStage, START_LIMIT_MS);
+afterAll(closeFixture, START_LIMIT_MS);
 
 /** Creates an auto-delegation and waits until its first rental is settled. */
-async function supplied(hand: Hand, settings: Parameters<typeof setAuto>[1] = {}): Promise<bigint> {
+async function supplied(worker: SteppedWorker, settings: Parameters<typeof setAuto>[1] = {}): Promise<bigint> {
   const id = await setAuto(address, settings);
-  await nextBlock(hand);
-  await nextBlock(hand);
-  await nextBlock(hand, SOLID_LAG + 1);
+  await nextBlock(worker);
+  await nextBlock(worker);
+  await nextBlock(worker, SOLID_LAG + 1);
   expect(await ordersOf(id)).toMatchObject([{ status: 'delivered', settled: true }]);
   return id;
 }
 
 describe('an address that is kept supplied', () => {
   it('has its energy in the block after it is set', async () => {
-    const hand = await Hand.open();
-    await hand.look();
+    const worker = await SteppedWorker.open();
+    await worker.followChain();
     const id = await setAuto(address);
-    await refill(hand);
+    await refill(worker);
     expect(await ordersOf(id)).toMatchObject([
       { key: `auto_${id.toString()}_1`, energy: 130_000n, duration_sec: 3600, status: 'reserved' },
     ]);
-    await hand.advance();
+    await worker.advance();
     await mine();
-    await hand.look();
+    await worker.followChain();
     expect(await ordersOf(id)).toMatchObject([{ status: 'delivered' }]);
     expect(await usableOf(address)).toBeGreaterThanOrEqual(130_000);
-    await refill(hand);
+    await refill(worker);
     expect(await autoRow(id)).toMatchObject({ purchases: 1n, open_order_id: null, pause_reason: null, asleep: false });
   });
 
   it('is refilled within two blocks of its use, by the missing amount, once', async () => {
-    const hand = await Hand.open();
-    const id = await supplied(hand);
+    const worker = await SteppedWorker.open();
+    const id = await supplied(worker);
     await useEnergy(caller, 10);
     await mine();
-    await hand.look();
+    await worker.followChain();
     const missing = 130_000 - (await usableOf(address));
     expect(missing).toBeGreaterThan(45_000);
-    await refill(hand);
+    await refill(worker);
     expect((await ordersOf(id)).slice(1)).toMatchObject([{ key: `auto_${id.toString()}_2`, energy: BigInt(missing) }]);
-    await hand.advance();
-    await nextBlock(hand);
+    await worker.advance();
+    await nextBlock(worker);
     expect(await usableOf(address)).toBeGreaterThanOrEqual(130_000);
-    await nextBlock(hand, SOLID_LAG);
+    await nextBlock(worker, SOLID_LAG);
     expect(await usableOf(address)).toBeGreaterThanOrEqual(130_000);
     expect(await ordersOf(id)).toHaveLength(2);
   });
 
   it('gets nothing for a use that leaves enough', async () => {
-    const hand = await Hand.open();
-    const id = await supplied(hand);
+    const worker = await SteppedWorker.open();
+    const id = await supplied(worker);
     await useEnergy(caller, 3);
-    await nextBlock(hand);
-    await nextBlock(hand);
+    await nextBlock(worker);
+    await nextBlock(worker);
     expect(await ordersOf(id)).toHaveLength(1);
     expect((await autoRow(id)).used_block).not.toBeNull();
   });
 
   it('waits without a pause while the missing amount is not worth renting', async () => {
-    const hand = await Hand.open();
-    const id = await supplied(hand, { refill_below: 130_000 });
+    const worker = await SteppedWorker.open();
+    const id = await supplied(worker, { refill_below: 130_000 });
     await useEnergy(caller, 0);
-    await nextBlock(hand);
-    await nextBlock(hand);
-    await nextBlock(hand);
+    await nextBlock(worker);
+    await nextBlock(worker);
+    await nextBlock(worker);
     expect(await usableOf(address)).toBeLessThan(130_000);
     expect(await ordersOf(id)).toHaveLength(1);
     expect(await autoRow(id)).toMatchObject({ pause_reason: null, due_at: null });
     await useEnergy(caller, 4);
-    await nextBlock(hand);
+    await nextBlock(worker);
     expect(await ordersOf(id)).toHaveLength(2);
   });
 
   it('counts energy from other sources: its stake, foreign delegations and pending orders', async () => {
-    const hand = await Hand.open();
-    await hand.look();
+    const worker = await SteppedWorker.open();
+    await worker.followChain();
     await mine();
     await actAs(devnet.fullUrl, pool, 'delegateresource', {
       receiver_address: address,
@@ -135,12 +135,12 @@ describe('an address that is kept supplied', () => {
     expect(others).toBeGreaterThan(70_000);
     const by = await rent(address, 50_000, 600);
     const id = await setAuto(address, { keep_energy: 200_000 });
-    await nextBlock(hand);
+    await nextBlock(worker);
     const [first] = await ordersOf(id);
     expect(Number(first!.energy)).toBeLessThanOrEqual(200_000 - others - 50_000);
     expect(Number(first!.energy)).toBeGreaterThan(200_000 - others - 50_000 - 500);
-    await nextBlock(hand);
-    await nextBlock(hand);
+    await nextBlock(worker);
+    await nextBlock(worker);
     expect(await orderOf(by)).toMatchObject({ status: 'delivered' });
     expect(await ordersOf(id)).toHaveLength(1);
     await actAs(devnet.fullUrl, pool, 'undelegateresource', {
@@ -153,26 +153,26 @@ describe('an address that is kept supplied', () => {
 
 describe('a rental that ends', () => {
   it('is extended without a transaction and without a gap if the address is in use', async () => {
-    const hand = await Hand.open();
-    const id = await supplied(hand, { duration_sec: 300 });
+    const worker = await SteppedWorker.open();
+    const id = await supplied(worker, { duration_sec: 300 });
     const [before] = await ordersOf(id);
     // Continues to a minute before its end.
-    await nextBlock(hand, 90);
+    await nextBlock(worker, 90);
     const [after] = await ordersOf(id);
     expect(after).toMatchObject({ extensions: 1 });
     expect(after!.ends_at!.getTime() - before!.ends_at!.getTime()).toBe(300_000);
     expect(await ordersOf(id)).toHaveLength(1);
-    await nextBlock(hand, 30);
-    await hand.end();
+    await nextBlock(worker, 30);
+    await worker.reclaimEnded();
     expect((await ordersOf(id))[0]).toMatchObject({ status: 'delivered', ends_at: after!.ends_at });
     expect(await usableOf(address)).toBeGreaterThanOrEqual(130_000);
     expect((await autoRow(id)).purchases).toBe(2n);
   });
 
   it('of an unused address is extended for a day, at the announced price of a day', async () => {
-    const hand = await Hand.open();
+    const worker = await SteppedWorker.open();
     const [keepEnergy, durationSec] = [130_000, 7200];
-    const id = await supplied(hand, {
+    const id = await supplied(worker, {
       keep_energy: keepEnergy,
       duration_sec: durationSec,
       idle_after_sec: 2 * DAY_SEC,
@@ -184,8 +184,8 @@ describe('a rental that ends', () => {
     const dayAfterMs = (await endsAtMs()) + (DAY_SEC - durationSec) * 1000;
     for (let ends = await endsAtMs(); ends < dayAfterMs; ends = await endsAtMs()) {
       await devnet.control('mine', { blocks: [{ timestamp: ends - 60_000 }] });
-      await nextBlock(hand);
-      await hand.end();
+      await nextBlock(worker);
+      await worker.reclaimEnded();
       expect(await endsAtMs()).toBe(ends + durationSec * 1000);
       expect(await usableOf(address)).toBeGreaterThanOrEqual(keepEnergy);
     }
@@ -198,10 +198,10 @@ describe('a rental that ends', () => {
   });
 
   it('costs the amount that is kept now, if it was larger', async () => {
-    const hand = await Hand.open();
-    const id = await supplied(hand, { keep_energy: 1_000_000, duration_sec: 300 });
+    const worker = await SteppedWorker.open();
+    const id = await supplied(worker, { keep_energy: 1_000_000, duration_sec: 300 });
     await setAuto(address, { keep_energy: 65_000, duration_sec: 300 });
-    for (let blocks = 0; blocks < 90; blocks += 10) await nextBlock(hand, 10);
+    for (let blocks = 0; blocks < 90; blocks += 10) await nextBlock(worker, 10);
     expect(await ordersOf(id)).toMatchObject([
       { energy: 1_000_000n, extensions: 0 },
       { energy: 65_000n, status: 'delivered' },
@@ -209,52 +209,52 @@ describe('a rental that ends', () => {
   });
 
   it('is replaced a minute before its end if it is short, without a gap', async () => {
-    const hand = await Hand.open();
-    const id = await supplied(hand, { duration_sec: 300 });
+    const worker = await SteppedWorker.open();
+    const id = await supplied(worker, { duration_sec: 300 });
     const [first] = await ordersOf(id);
     await api.database.query('UPDATE orders SET needs_attention = true WHERE id = $1', [first!.id]);
-    await nextBlock(hand, 90);
+    await nextBlock(worker, 90);
     expect(await ordersOf(id)).toMatchObject([{ extensions: 0 }, { energy: 130_000n, status: 'placed' }]);
     await api.database.query('UPDATE orders SET needs_attention = false WHERE id = $1', [first!.id]);
     for (let block = 0; block < 24; block += 1) {
-      await nextBlock(hand);
-      await hand.end();
+      await nextBlock(worker);
+      await worker.reclaimEnded();
       expect(await usableOf(address)).toBeGreaterThanOrEqual(104_000);
     }
     expect(await ordersOf(id)).toHaveLength(2);
   });
 
   it('ends if the address was idle, which then sleeps, and is supplied again at its next use', async () => {
-    const hand = await Hand.open();
-    const id = await supplied(hand, { duration_sec: 300, idle_after_sec: 300 });
+    const worker = await SteppedWorker.open();
+    const id = await supplied(worker, { duration_sec: 300, idle_after_sec: 300 });
     for (let block = 0; block < 110; block += 10) {
-      await nextBlock(hand, 10);
-      await hand.end();
+      await nextBlock(worker, 10);
+      await worker.reclaimEnded();
     }
     expect(await ordersOf(id)).toMatchObject([{ extensions: 0 }]);
     expect(await autoRow(id)).toMatchObject({ asleep: true, due_at: null, change_at: null, check_at: null });
-    await nextBlock(hand, 5);
-    await hand.end();
-    await nextBlock(hand, 1);
+    await nextBlock(worker, 5);
+    await worker.reclaimEnded();
+    await nextBlock(worker, 1);
     expect(await usableOf(address)).toBeLessThan(1000);
     await useEnergy(caller, 1);
-    await nextBlock(hand);
+    await nextBlock(worker);
     expect(await autoRow(id)).toMatchObject({ asleep: false });
     expect(await ordersOf(id)).toHaveLength(2);
   });
 
   it('has no successor after `until`, and is never bought beyond it', async () => {
-    const hand = await Hand.open();
-    await hand.look();
-    const { timestampMs } = await hand.chain().head();
+    const worker = await SteppedWorker.open();
+    await worker.followChain();
+    const { timestampMs } = await worker.chain().head();
     const id = await setAuto(address, { duration_sec: 600, until: new Date(timestampMs + 200_000) });
-    await nextBlock(hand);
+    await nextBlock(worker);
     const [{ duration_sec: bought }] = (await ordersOf(id)) as [AutoOrder];
     expect(bought).toBeLessThanOrEqual(200);
     expect(bought).toBeGreaterThan(190);
     for (let block = 0; block < 80; block += 8) {
-      await nextBlock(hand, 8);
-      await hand.end();
+      await nextBlock(worker, 8);
+      await worker.reclaimEnded();
     }
     expect(await ordersOf(id)).toMatchObject([{ extensions: 0 }]);
     expect(await autoRow(id)).toMatchObject({ due_at: null, change_at: null, check_at: null, pause_reason: null });

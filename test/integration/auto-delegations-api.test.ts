@@ -6,32 +6,32 @@ import {
   LEAST,
   LIMIT,
   made,
-  openAutoDelegationWorld,
+  openAutoDelegationFixture,
   pathOf,
   PAUSED,
   put,
   WORKED,
-  type AutoDelegationWorld,
+  type AutoDelegationFixture,
 } from '../support/api/auto-delegation-fixture.js';
 import type { Answer } from '../support/api/client.js';
 import { AUTHOR, openApi } from '../support/api/factory.js';
 import { newAddress } from '../support/chain/quote-chain.js';
 import { until } from '../support/api/quote-fixture.js';
-import type { OrderWorld } from '../support/api/order-fixture.js';
+import type { OrderFixture } from '../support/api/order-fixture.js';
 import { apiKeysOn } from '../support/api/services.js';
 
 /** The cost of a delegation and its reclaim, plus a tenth. */
 const LEAST_PRICE_SUN = 620_400;
 
-let stage: AutoDelegationWorld;
-let world: OrderWorld;
+let autoDelegations: AutoDelegationFixture;
+let fixture: OrderFixture;
 
 beforeAll(async () => {
-  stage = await openAutoDelegationWorld();
-  ({ world } = stage);
+  autoDelegations = await openAutoDelegationFixture();
+  ({ fixture } = autoDelegations);
 }, 60_000);
 
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
 /** Sessions that wait for a lock. */
 const WAITING = `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
@@ -45,8 +45,8 @@ class NotKept extends Error {
 
 describe('the settings', () => {
   it('have defaults, are read as answered, and make the address due immediately', async () => {
-    const customer = await stage.newCustomer();
-    const address = stage.receiver();
+    const customer = await autoDelegations.newCustomer();
+    const address = autoDelegations.receiver();
     const body = await made(customer, address);
     const { idle_cost_credits_per_day: idle, cost_per_refill_credits: refill, ...rest } = body;
     expect(rest).toEqual({
@@ -66,12 +66,15 @@ describe('the settings', () => {
     expect([idle, refill]).toEqual([KEEP * 65 * 3, 13_000 * 65 * 3]);
     expect((await customer.get(pathOf(address))).body).toEqual(body);
     expect((await customer.get('/v1/auto-delegations')).body).toEqual({ items: [rest] });
-    expect(await stage.rowOf(customer, address)).toMatchObject({ api_key_id: customer.merchant, is_due: true });
+    expect(await autoDelegations.rowOf(customer, address)).toMatchObject({
+      api_key_id: customer.merchant,
+      is_due: true,
+    });
   });
 
   it('replace all earlier ones, keep id and purchases, and make the address awake and due', async () => {
-    const customer = await stage.newCustomer();
-    const address = stage.receiver();
+    const customer = await autoDelegations.newCustomer();
+    const address = autoDelegations.receiver();
     const all = {
       ...LEAST,
       refill_below: 60_000,
@@ -81,8 +84,8 @@ describe('the settings', () => {
       until: '2096-12-31T12:00:00Z',
     };
     const { id } = await made(customer, address, all);
-    await stage.leave(customer, address, [WORKED, BUYING, PAUSED].join());
-    const keys = apiKeysOn(world.api.database, world.api.app);
+    await autoDelegations.leave(customer, address, [WORKED, BUYING, PAUSED].join());
+    const keys = apiKeysOn(fixture.api.database, fixture.api.app);
     const buyer = await keys.create(customer.merchant, { name: 'buyer', scopes: ['order'] }, AUTHOR);
     const answer = await put(customer.withKey(buyer.apiKey), address);
     expect(answer.status).toBe(200);
@@ -94,7 +97,7 @@ describe('the settings', () => {
     });
     for (const member of ['max_sun_per_energy', 'until', 'used_at']) expect(answer.body).not.toHaveProperty(member);
     expect(Date.parse(answer.body.changed_at)).toBeGreaterThan(Date.parse(answer.body.created_at));
-    expect(await stage.rowOf(customer, address)).toMatchObject({
+    expect(await autoDelegations.rowOf(customer, address)).toMatchObject({
       ...{ api_key_id: buyer.id, asleep: false, failures: 0, used_at: null, fence: 8n, is_due: true },
       ...{ pause_reason: 'INSUFFICIENT_CREDITS', spent_credits: 900n, open_order_id: 77n },
     });
@@ -102,23 +105,23 @@ describe('the settings', () => {
   });
 
   it('are one row for concurrent requests, and concurrent requests respect the project’s limit', async () => {
-    const customer = await stage.newCustomer();
-    const address = stage.receiver();
+    const customer = await autoDelegations.newCustomer();
+    const address = autoDelegations.receiver();
     const same = await Promise.all(Array.from({ length: 8 }, () => put(customer, address)));
     expect(same.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 200, 200, 200, 201]);
-    const more = await Promise.all(Array.from({ length: LIMIT + 2 }, () => put(customer, stage.receiver())));
+    const more = await Promise.all(Array.from({ length: LIMIT + 2 }, () => put(customer, autoDelegations.receiver())));
     expect(more.filter(({ status }) => status === 201)).toHaveLength(LIMIT - 1);
     for (const answer of more.filter(({ status }) => status !== 201)) expectError(answer, 'LIMIT_REACHED');
     expect((await put(customer, address)).status).toBe(200);
     expect((await customer.request('DELETE', pathOf(address))).status).toBe(204);
-    expect((await put(customer, stage.receiver())).status).toBe(201);
+    expect((await put(customer, autoDelegations.receiver())).status).toBe(201);
   });
 
   it('are counted one after the other: one of two concurrent requests gets the last place', async () => {
-    const customer = await stage.newCustomer();
-    const { database } = world.api;
-    for (let count = 1; count < LIMIT; count += 1) await made(customer, stage.receiver());
-    const two = [stage.receiver(), stage.receiver()];
+    const customer = await autoDelegations.newCustomer();
+    const { database } = fixture.api;
+    for (let count = 1; count < LIMIT; count += 1) await made(customer, autoDelegations.receiver());
+    const two = [autoDelegations.receiver(), autoDelegations.receiver()];
     const answers = await database
       .transaction(async (tx) => {
         // Uncommitted rows: the requests cannot know yet if these rows will exist.
@@ -142,8 +145,8 @@ describe('the settings', () => {
   });
 
   it('are rejected with the invalid member', async () => {
-    const customer = await stage.newCustomer();
-    const address = stage.receiver();
+    const customer = await autoDelegations.newCustomer();
+    const address = autoDelegations.receiver();
     const refused = async (more: object, field: string, to = address): Promise<void> => {
       const answer = await put(customer, to, { ...LEAST, ...more });
       expectError(answer, 'INVALID_REQUEST');
@@ -171,18 +174,18 @@ describe('the settings', () => {
     // Checked before the price, which would refuse such a small amount.
     await refused({ keep_energy: 1000 }, 'address', 'T-no-address');
     await refused({ keep_energy: 1000, until: '2020-01-01T00:00:00Z' }, 'until');
-    expect(await stage.rowOf(customer, address)).toBeUndefined();
+    expect(await autoDelegations.rowOf(customer, address)).toBeUndefined();
     const bounds = { refill_below: KEEP, daily_cap_credits: 0, idle_after_sec: 60, max_sun_per_energy: 1 };
     await made(customer, address, bounds);
   });
 
   it('accept the longest rental on sale if that is shorter than a day', async () => {
-    const customer = await stage.newCustomer();
-    const { database } = world.api;
+    const customer = await autoDelegations.newCustomer();
+    const { database } = fixture.api;
     const rows = await database.query<{ duration_max_sec: number; sun_per_energy: bigint }>('SELECT * FROM price_row');
     await database.query('DELETE FROM price_row WHERE duration_max_sec > 3600');
     try {
-      const address = stage.receiver();
+      const address = autoDelegations.receiver();
       const answer = await until(
         () => put(customer, address),
         ({ body }) => body.duration_sec !== 86_400,
@@ -193,7 +196,7 @@ describe('the settings', () => {
       for (const { duration_max_sec: sec, sun_per_energy: price } of rows) {
         await database.query('INSERT INTO price_row VALUES ($1, $2) ON CONFLICT DO NOTHING', [sec, price]);
       }
-      const address = stage.receiver();
+      const address = autoDelegations.receiver();
       await until(
         () => put(customer, address),
         ({ body }) => body.duration_sec === 86_400,
@@ -204,48 +207,50 @@ describe('the settings', () => {
 
 describe('the receiver', () => {
   it('must be an activated account, no contract and no address of the service', async () => {
-    const customer = await stage.newCustomer();
+    const customer = await autoDelegations.newCustomer();
     expectError(await put(customer, newAddress()), 'RECEIVER_NOT_ACTIVATED');
-    expectError(await put(customer, world.chain.token), 'RECEIVER_NOT_SUPPORTED');
-    expectError(await put(customer, world.chain.pool.address), 'RECEIVER_NOT_SUPPORTED');
+    expectError(await put(customer, fixture.chain.token), 'RECEIVER_NOT_SUPPORTED');
+    expectError(await put(customer, fixture.chain.pool.address), 'RECEIVER_NOT_SUPPORTED');
     expect((await customer.get('/v1/auto-delegations')).body).toEqual({ items: [] });
   });
 });
 
 describe('the costs', () => {
   it('are the price of the kept energy by the day, and of a worthwhile refill', async () => {
-    const customer = await stage.newCustomer();
+    const customer = await autoDelegations.newCustomer();
     const costsOf = (body: Answer['body']) => [body.idle_cost_credits_per_day, body.cost_per_refill_credits];
-    const hourly = await made(customer, stage.receiver(), { duration_sec: 3600 });
+    const hourly = await made(customer, autoDelegations.receiver(), { duration_sec: 3600 });
     expect(costsOf(hourly)).toEqual([KEEP * 45 * 3 * 24, LEAST_PRICE_SUN * 3]);
-    const odd = await made(customer, stage.receiver(), { keep_energy: 65_001, duration_sec: 86_399 });
+    const odd = await made(customer, autoDelegations.receiver(), { keep_energy: 65_001, duration_sec: 86_399 });
     expect(costsOf(odd)[0]).toBe(Math.ceil((65_001 * 65 * 3 * 86_400) / 86_399));
-    const crumbs = await made(customer, stage.receiver(), { refill_below: KEEP, duration_sec: 3600 });
-    const quote = await customer.post('/v1/quotes', { receive_address: stage.receiver(), energy: 1000 });
+    const crumbs = await made(customer, autoDelegations.receiver(), { refill_below: KEEP, duration_sec: 3600 });
+    const quote = await customer.post('/v1/quotes', { receive_address: autoDelegations.receiver(), energy: 1000 });
     expectError(quote, 'NOT_WORTH_RENTING');
     const least = Number(/is (\d+) energy/.exec(quote.body.msg)![1]);
-    const asOrder = await customer.post('/v1/quotes', { receive_address: stage.receiver(), energy: least });
+    const asOrder = await customer.post('/v1/quotes', { receive_address: autoDelegations.receiver(), energy: least });
     expect(costsOf(crumbs)[1]).toBe(asOrder.body.credits);
   });
 
   it('never reject a price that is too high, or an amount beyond the pool, for the moment', async () => {
-    const customer = await stage.newCustomer();
-    expect(await made(customer, stage.receiver(), { max_sun_per_energy: 1 })).toMatchObject({ status: 'active' });
-    const { database } = world.api;
+    const customer = await autoDelegations.newCustomer();
+    expect(await made(customer, autoDelegations.receiver(), { max_sun_per_energy: 1 })).toMatchObject({
+      status: 'active',
+    });
+    const { database } = fixture.api;
     const sells = (until: string) => database.query(`UPDATE pool_wallet SET sells_until = ${until}`);
     await sells(`clock_timestamp() - interval '1 second'`);
     try {
-      const ask = () => customer.post('/v1/quotes', { receive_address: stage.receiver(), energy: KEEP });
+      const ask = () => customer.post('/v1/quotes', { receive_address: autoDelegations.receiver(), energy: KEEP });
       await until(ask, ({ body }) => body.error === 'CAPACITY_UNAVAILABLE');
-      expect(await made(customer, stage.receiver())).toHaveProperty('cost_per_refill_credits');
+      expect(await made(customer, autoDelegations.receiver())).toHaveProperty('cost_per_refill_credits');
     } finally {
       await sells(`clock_timestamp() + interval '1 day'`);
     }
   });
 
   it('reject an amount that is not worth renting, as for an order', async () => {
-    const customer = await stage.newCustomer();
-    const address = stage.receiver();
+    const customer = await autoDelegations.newCustomer();
+    const address = autoDelegations.receiver();
     const terms = { keep_energy: 1000, daily_cap_credits: 1, duration_sec: 3600 };
     const answer = await put(customer, address, terms);
     expectError(answer, 'NOT_WORTH_RENTING');
@@ -257,10 +262,10 @@ describe('the costs', () => {
     const away = 'http://127.0.0.1:1';
     const nodes = { TRON_FULL_NODE_URLS: away, TRON_SOLIDITY_NODE_URLS: away, LOG_LEVEL: 'silent' };
     const market = { MARKET_MAX_AGE_SEC: '1', MARKET_REFRESH_SEC: '3600' };
-    const customer = await stage.newCustomer();
-    const [address, spare] = [stage.receiver(), stage.receiver()];
+    const customer = await autoDelegations.newCustomer();
+    const [address, spare] = [autoDelegations.receiver(), autoDelegations.receiver()];
     const body = await made(customer, address, { until: '2096-12-31T12:00:00Z' });
-    const frail = await openApi({ ...world.env, ...nodes, ...market });
+    const frail = await openApi({ ...fixture.env, ...nodes, ...market });
     try {
       const apart = customer.at(frail.baseUrl);
       const answer = await until(
@@ -272,7 +277,7 @@ describe('the costs', () => {
       const read = (await apart.get(pathOf(address))).body;
       expect(read).toEqual({ ...rest, changed_at: read.changed_at });
       // Without the chain's clock, `until` is compared with the database's clock.
-      await stage.leave(customer, address, `until = clock_timestamp() - interval '1 second'`);
+      await autoDelegations.leave(customer, address, `until = clock_timestamp() - interval '1 second'`);
       expect((await apart.get(pathOf(address))).body.status).toBe('ended');
     } finally {
       await frail.close();

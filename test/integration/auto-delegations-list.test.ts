@@ -9,43 +9,43 @@ import {
   LEAST,
   LIMIT,
   made,
-  openAutoDelegationWorld,
+  openAutoDelegationFixture,
   pathOf,
   PAUSED,
   put,
   WORKED,
-  type AutoDelegationWorld,
+  type AutoDelegationFixture,
 } from '../support/api/auto-delegation-fixture.js';
 import { canonical, Customer, hmacHeaders, send, type Answer } from '../support/api/client.js';
 import { AUTHOR } from '../support/api/factory.js';
 import { openLog } from '../support/log.js';
-import type { OrderWorld } from '../support/api/order-fixture.js';
+import type { OrderFixture } from '../support/api/order-fixture.js';
 import { until } from '../support/api/quote-fixture.js';
 import { apiKeysOn } from '../support/api/services.js';
 
-let stage: AutoDelegationWorld;
-let world: OrderWorld;
+let autoDelegations: AutoDelegationFixture;
+let fixture: OrderFixture;
 
 beforeAll(async () => {
-  stage = await openAutoDelegationWorld();
-  ({ world } = stage);
+  autoDelegations = await openAutoDelegationFixture();
+  ({ fixture } = autoDelegations);
 }, 60_000);
 
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
 describe('the list', () => {
   it('is newest first, page by page, and filtered by the shown status', async () => {
-    const customer = await stage.newCustomer();
-    const addresses = Array.from({ length: LIMIT }, stage.receiver);
+    const customer = await autoDelegations.newCustomer();
+    const addresses = Array.from({ length: LIMIT }, autoDelegations.receiver);
     for (const address of addresses) await made(customer, address);
     const [ended, paused, asleep] = addresses;
-    await stage.leave(customer, asleep!, 'asleep = true');
-    await stage.leave(
+    await autoDelegations.leave(customer, asleep!, 'asleep = true');
+    await autoDelegations.leave(
       customer,
       paused!,
       `asleep = true, pause_reason = 'SPEND_CAP_REACHED', paused_at = clock_timestamp()`,
     );
-    await stage.leave(
+    await autoDelegations.leave(
       customer,
       ended!,
       `until = '2020-01-01', pause_reason = 'SPEND_CAP_REACHED', paused_at = '2020-01-01'`,
@@ -69,12 +69,12 @@ describe('the list', () => {
   });
 
   it('judges the end by the chain’s time, which may be ahead of the clock', async () => {
-    const customer = await stage.newCustomer();
-    const address = stage.receiver();
+    const customer = await autoDelegations.newCustomer();
+    const address = autoDelegations.receiver();
     await made(customer, address);
     // This chain's clock gains five seconds every second.
     const soon = new Date(Date.now() + 10_000);
-    await stage.leave(customer, address, `until = '${soon.toISOString()}'`);
+    await autoDelegations.leave(customer, address, `until = '${soon.toISOString()}'`);
     await until(
       () => customer.get(pathOf(address)),
       ({ body }) => body.status === 'ended',
@@ -89,30 +89,30 @@ describe('the list', () => {
 
 describe('the spending', () => {
   it('is of the current UTC day only', async () => {
-    const customer = await stage.newCustomer();
-    const address = stage.receiver();
+    const customer = await autoDelegations.newCustomer();
+    const address = autoDelegations.receiver();
     await made(customer, address);
-    await stage.leave(customer, address, WORKED);
+    await autoDelegations.leave(customer, address, WORKED);
     const read = async () => (await customer.get(pathOf(address))).body;
     expect(await read()).toMatchObject({ purchases: 5, spent_today_credits: 900, used_at: '2026-11-20T12:00:00.000Z' });
     expect(await read()).not.toHaveProperty('open_order');
-    await stage.leave(customer, address, `spent_on = spent_on - 1`);
+    await autoDelegations.leave(customer, address, `spent_on = spent_on - 1`);
     expect(await read()).toMatchObject({ purchases: 5, spent_today_credits: 0 });
   });
 });
 
 describe('an act', () => {
   it('ends the sleep, and makes the address due immediately', async () => {
-    const customer = await stage.newCustomer();
-    const address = stage.receiver();
+    const customer = await autoDelegations.newCustomer();
+    const address = autoDelegations.receiver();
     await made(customer, address);
-    await stage.leave(customer, address, WORKED);
+    await autoDelegations.leave(customer, address, WORKED);
     expect((await customer.get(pathOf(address))).body.status).toBe('asleep');
     const answer = await customer.request('POST', `${pathOf(address)}/wake`);
     expect(answer.status).toBe(200);
     expect(answer.body).toMatchObject({ address, status: 'active', purchases: 5, keep_energy: KEEP });
     expect(answer.body).not.toHaveProperty('cost_per_refill_credits');
-    expect(await stage.rowOf(customer, address)).toMatchObject({
+    expect(await autoDelegations.rowOf(customer, address)).toMatchObject({
       ...{ asleep: false, failures: 0, used_at: null, fence: 8n, is_due: true, api_key_id: customer.merchant },
     });
     expect((await customer.post(`${pathOf(address)}/wake`, {})).status).toBe(200);
@@ -120,13 +120,13 @@ describe('an act', () => {
   });
 
   it('deletes, with an empty answer, and leaves nothing', async () => {
-    const customer = await stage.newCustomer();
-    const address = stage.receiver();
+    const customer = await autoDelegations.newCustomer();
+    const address = autoDelegations.receiver();
     const { id } = await made(customer, address);
     const answer = await customer.request('DELETE', pathOf(address));
     expect([answer.status, answer.text]).toEqual([204, '']);
     expect(answer.headers['x-request-id']).toBeDefined();
-    expect(await stage.rowOf(customer, address)).toBeUndefined();
+    expect(await autoDelegations.rowOf(customer, address)).toBeUndefined();
     expectError(await customer.request('DELETE', pathOf(address)), 'NOT_FOUND');
     expectError(await customer.request('POST', `${pathOf(address)}/wake`), 'NOT_FOUND');
     expectError(await customer.get(pathOf(address)), 'NOT_FOUND');
@@ -134,9 +134,9 @@ describe('an act', () => {
   });
 
   it('affects only its own project', async () => {
-    const customer = await stage.newCustomer();
-    const address = stage.receiver();
-    const other = await stage.newCustomer();
+    const customer = await autoDelegations.newCustomer();
+    const address = autoDelegations.receiver();
+    const other = await autoDelegations.newCustomer();
     const mine = await made(customer, address);
     expectError(await other.get(pathOf(address)), 'NOT_FOUND');
     expectError(await other.request('DELETE', pathOf(address)), 'NOT_FOUND');
@@ -155,11 +155,11 @@ describe('an act', () => {
   });
 
   it('requires HMAC and a key with its scope, and counts against the general budget', async () => {
-    const customer = await stage.newCustomer();
+    const customer = await autoDelegations.newCustomer();
     const { merchant, apiKey, baseUrl } = customer;
-    const address = stage.receiver();
+    const address = autoDelegations.receiver();
     await made(customer, address);
-    const keys = apiKeysOn(world.api.database, world.api.app);
+    const keys = apiKeysOn(fixture.api.database, fixture.api.app);
     const reader = customer.withKey((await keys.create(merchant, { name: 'r', scopes: ['read'] }, AUTHOR)).apiKey);
     const buyer = customer.withKey((await keys.create(merchant, { name: 'o', scopes: ['order'] }, AUTHOR)).apiKey);
     const byMd5 = new Customer(baseUrl, merchant, apiKey);
@@ -180,8 +180,8 @@ describe('an act', () => {
   });
 
   it('succeeds once for each nonce, even after the store of nonces was emptied', async () => {
-    const customer = await stage.newCustomer();
-    const address = stage.receiver();
+    const customer = await autoDelegations.newCustomer();
+    const address = autoDelegations.receiver();
     await made(customer, address);
     const signed = (method: string, path: string, text: string) => {
       const headers = hmacHeaders(customer.merchant, customer.apiKey, { method, path, body: text });
@@ -196,18 +196,18 @@ describe('an act', () => {
     for (const [index, act] of acts.entries()) {
       expect((await act()).status).toBe(index === 2 ? 204 : 200);
       if (index === 2) await made(customer, address);
-      const before = await stage.rowOf(customer, address);
-      await world.api.database.query(`DELETE FROM request_nonce WHERE nonce NOT LIKE 'write:%'`);
+      const before = await autoDelegations.rowOf(customer, address);
+      await fixture.api.database.query(`DELETE FROM request_nonce WHERE nonce NOT LIKE 'write:%'`);
       await forgetNonces();
       expectError(await act(), 'SIGNATURE_REPLAYED');
-      expect(await stage.rowOf(customer, address)).toEqual(before);
+      expect(await autoDelegations.rowOf(customer, address)).toEqual(before);
     }
   });
 });
 
 /** Removes the nonces as if Redis had lost its data, but keeps the time since when it remembers them. */
 async function forgetNonces(): Promise<void> {
-  const client = new Redis(world.env['REDIS_URL']!);
+  const client = new Redis(fixture.env['REDIS_URL']!);
   const keys = await client.keys('*:nonce:*');
   if (keys.length > 0) await client.del(...keys);
   await client.quit();
@@ -215,19 +215,19 @@ async function forgetNonces(): Promise<void> {
 
 describe('its events', () => {
   it('show its state at the pause, and its resumption', async () => {
-    const customer = await stage.newCustomer();
-    const address = stage.receiver();
+    const customer = await autoDelegations.newCustomer();
+    const address = autoDelegations.receiver();
     const { id } = await made(customer, address);
-    await stage.leave(customer, address, [WORKED, BUYING, PAUSED].join());
+    await autoDelegations.leave(customer, address, [WORKED, BUYING, PAUSED].join());
     const paused = (await customer.get('/v1/auto-delegations')).body.items[0];
-    await stage.leave(customer, address, `pause_reason = 'SPEND_CAP_REACHED', asleep = false`);
-    await stage.leave(
+    await autoDelegations.leave(customer, address, `pause_reason = 'SPEND_CAP_REACHED', asleep = false`);
+    await autoDelegations.leave(
       customer,
       address,
       `pause_reason = NULL, paused_at = NULL, open_order_id = NULL, spent_on = spent_on - 1`,
     );
-    await stage.leave(customer, address, 'purchases = 6');
-    const numberer = new Numberer(world.api.database, new Metrics(), openLog('silent'));
+    await autoDelegations.leave(customer, address, 'purchases = 6');
+    const numberer = new Numberer(fixture.api.database, new Metrics(), openLog('silent'));
     while ((await numberer.numberBatch()) > 0);
     const types = 'auto_delegation.paused,auto_delegation.resumed';
     const { items } = (await customer.get(`/v1/events?types=${types}`)).body;

@@ -7,14 +7,14 @@ import { verifyRecords } from '../../src/verify/verify.js';
 import { until } from '../../packages/local/src/wait.js';
 import {
   api,
-  clearStage,
-  closeStage,
+  clearFixture,
+  closeFixture,
   customer,
   devnet,
   full,
-  Hand,
+  SteppedWorker,
   mine,
-  openStage,
+  openFixture,
   PAST_VALIDITY,
   pool,
   receivers,
@@ -26,9 +26,9 @@ const SPARE_SUN = 12_000_000n;
 const ORDERS_PAID_FOR = 12;
 const ORDERS = 60;
 
-beforeAll(() => openStage(SPARE_SUN), START_LIMIT_MS);
-afterEach(clearStage, START_LIMIT_MS);
-afterAll(closeStage, START_LIMIT_MS);
+beforeAll(() => openFixture(SPARE_SUN), START_LIMIT_MS);
+afterEach(clearFixture, START_LIMIT_MS);
+afterAll(closeFixture, START_LIMIT_MS);
 
 const order = (index: number) => ({
   receive_address: receivers[index % receivers.length]!,
@@ -51,8 +51,8 @@ const keepsItsRules = async () => {
 };
 
 it('sells as many of sixty small orders as the wallet can pay for, and does not charge the rest', async () => {
-  const hand = await Hand.open();
-  await hand.poolSync().syncWallet(pool.address);
+  const worker = await SteppedWorker.open();
+  await worker.poolSync().syncWallet(pool.address);
   expect(await freeTransactions()).toBe(24n);
   const before = await balance();
   const answers = await Promise.all(
@@ -71,21 +71,21 @@ it('sells as many of sixty small orders as the wallet can pay for, and does not 
 
   for (let round = 0; round < 4; round += 1) {
     await mine(2);
-    await hand.look();
-    await hand.advance();
+    await worker.followChain();
+    await worker.advance();
     // The wallet is synced in between, and the needs of open orders are never sold again. The account's free bandwidth
     // saves some TRX.
-    await hand.poolSync().syncWallet(pool.address);
+    await worker.poolSync().syncWallet(pool.address);
     expect(await freeTransactions()).toBeLessThan(4n);
     expect(await keepsItsRules()).toEqual([]);
   }
   await mine(100);
   for (let round = 0; round < 6; round += 1) {
-    await hand.look();
-    await hand.end();
+    await worker.followChain();
+    await worker.reclaimEnded();
     await mine(PAST_VALIDITY);
-    await hand.look();
-    await hand.advance();
+    await worker.followChain();
+    await worker.advance();
   }
   const seen = await api.database.query(
     `SELECT o.status, o.reclaimed_at IS NOT NULL AS reclaimed, l.status AS leg, count(*)::int AS count
@@ -93,7 +93,7 @@ it('sells as many of sixty small orders as the wallet can pay for, and does not 
   );
   expect(seen).toEqual([{ status: 'delivered', reclaimed: true, leg: 'reclaimed', count: ORDERS_PAID_FOR }]);
   // The account's free bandwidth saved some TRX, which may be sold again.
-  await hand.poolSync().syncWallet(pool.address);
+  await worker.poolSync().syncWallet(pool.address);
   const left = await freeTransactions();
   expect(left).toBeLessThan(24n);
   const account = (await (
@@ -107,7 +107,7 @@ it('sells as many of sixty small orders as the wallet can pay for, and does not 
 });
 
 it('a leg whose delegation is recorded during the wallet’s reading keeps its share, whenever that commits', async () => {
-  const hand = await Hand.open();
+  const worker = await SteppedWorker.open();
   expect((await customer.post('/v1/orders', order(0))).status).toBe(202);
   const gate = () => {
     let open: () => void = () => undefined;
@@ -129,7 +129,7 @@ it('a leg whose delegation is recorded during the wallet’s reading keeps its s
     await unlock.opened;
   });
   await locked.opened;
-  const reading = hand.poolSync().syncWallet(pool.address);
+  const reading = worker.poolSync().syncWallet(pool.address);
   const isWaiting = async (): Promise<true | undefined> => {
     const waiting = await api.database.query(
       `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%pool_slot%'`,
@@ -146,7 +146,7 @@ it('a leg whose delegation is recorded during the wallet’s reading keeps its s
 });
 
 it('a wallet without a successful reading for a minute is no candidate, however often it was tried', async () => {
-  const hand = await Hand.open();
+  const worker = await SteppedWorker.open();
   const spent = await balance();
   // Enough to sell, regardless of the TRX that the previous test burnt.
   const prepare = async (sellsFor: string) =>
@@ -155,14 +155,14 @@ it('a wallet without a successful reading for a minute is no candidate, however 
          sells_until = clock_timestamp() + $1::interval`,
       [sellsFor],
     );
-  await hand.poolSync().syncWallet(pool.address);
+  await worker.poolSync().syncWallet(pool.address);
   await api.database.query(`UPDATE pool_slot SET free_transactions = 2`);
   await prepare('1 hour');
   expect((await customer.post('/v1/orders', order(0))).status).toBe(202);
 
   await prepare('-1 second');
   full.before = (path) => (path === 'wallet/getaccount' ? { says: '{}', status: 500 } : undefined);
-  await expect(hand.poolSync().syncWallet(pool.address)).rejects.toThrow();
+  await expect(worker.poolSync().syncWallet(pool.address)).rejects.toThrow();
   const refused = await customer.post('/v1/orders', order(1));
   expect({ status: refused.status, error: refused.body.error }).toEqual({ status: 503, error: 'CAPACITY_UNAVAILABLE' });
   expect(spent - (await balance())).toBe(1_861_200);
@@ -171,7 +171,7 @@ it('a wallet without a successful reading for a minute is no candidate, however 
   await until(quoted, 10_000, 'a quote that is refused', 100);
 
   full.rest();
-  await hand.poolSync().syncWallet(pool.address);
+  await worker.poolSync().syncWallet(pool.address);
   // A day without a reading was an outage, so it does not lengthen the selling period.
   const [row] = await api.database.query<{ sec: number }>(
     `SELECT extract(epoch FROM sells_until - read_at)::float8 AS sec FROM pool_wallet WHERE role = 'pool'`,
@@ -183,14 +183,14 @@ it('a wallet without a successful reading for a minute is no candidate, however 
 });
 
 it('a wallet sells for longer if the workers’ round takes longer', async () => {
-  const hand = await Hand.open();
+  const worker = await SteppedWorker.open();
   const sellsFor = async (readAgo: string, soldFor: string): Promise<number> => {
     await api.database.query(
       `UPDATE pool_wallet SET read_at = clock_timestamp() - $1::interval,
          sells_until = clock_timestamp() - $1::interval + $2::interval WHERE role = 'pool'`,
       [readAgo, soldFor],
     );
-    await hand.poolSync().syncWallet(pool.address);
+    await worker.poolSync().syncWallet(pool.address);
     const [row] = await api.database.query<{ sec: number }>(
       `SELECT extract(epoch FROM sells_until - read_at)::float8 AS sec FROM pool_wallet WHERE role = 'pool'`,
     );

@@ -8,18 +8,18 @@ import {
   INFOS,
   START_LIMIT_MS,
   calm,
-  closeStage,
+  closeFixture,
   creditedTo,
   database,
   depositsOf,
   follow,
   freeTurn,
   mine,
-  openStage,
+  openFixture,
   openWorker,
   payTrx,
   settle,
-  shop,
+  newDepositProject,
   spies,
   worker,
 } from '../support/worker/deposit-fixture.js';
@@ -28,7 +28,7 @@ import {
 let asked: Map<string, number>[];
 
 beforeAll(async () => {
-  await openStage();
+  await openFixture();
   await follow();
 }, START_LIMIT_MS);
 
@@ -39,7 +39,7 @@ beforeEach(async () => {
   watch();
 });
 
-afterAll(closeStage, START_LIMIT_MS);
+afterAll(closeFixture, START_LIMIT_MS);
 
 /** Counts the nodes' requests about heights. A node for which `isAway` returns true does not answer. */
 function watch(isAway: (node: number) => boolean = () => false): void {
@@ -68,7 +68,7 @@ async function cursors(): Promise<{ readonly taken: bigint; readonly searched: b
 
 it('asks each node once for a block and its receipts, for consumers and search together', async () => {
   const before = await cursors();
-  const to = await shop();
+  const to = await newDepositProject();
   // More blocks than are read concurrently.
   for (let payment = 0; payment < 12; payment += 1) {
     await payTrx(to, 10_000_000);
@@ -95,7 +95,7 @@ it('asks each node once for a block and its receipts, for consumers and search t
 
 it('with one of two nodes away the search continues while deposits wait, and reads no block twice', async () => {
   const before = await cursors();
-  const to = await shop();
+  const to = await newDepositProject();
   await payTrx(to, 10_000_000);
   await settle();
   watch((node) => node === 1);

@@ -5,21 +5,27 @@ import { Database } from '../../src/store/database.js';
 import { createDataSource } from '../../src/store/data-source.js';
 import type { Answer, Customer } from '../support/api/client.js';
 import { AUTHOR, keepSelling, makeCustomer, openApi } from '../support/api/factory.js';
-import { balanceOf, expectRefusal, openOrderWorld, withKey, type OrderWorld } from '../support/api/order-fixture.js';
+import {
+  balanceOf,
+  expectRefusal,
+  openOrderFixture,
+  withKey,
+  type OrderFixture,
+} from '../support/api/order-fixture.js';
 
-let world: OrderWorld;
+let fixture: OrderFixture;
 
 beforeAll(async () => {
-  world = await openOrderWorld();
+  fixture = await openOrderFixture();
 });
 
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
-const body = (energy = 65_000) => ({ receive_address: world.receiver(), energy });
-const query = async (text: string, params: readonly unknown[] = []) => world.api.database.query(text, params);
+const body = (energy = 65_000) => ({ receive_address: fixture.receiver(), energy });
+const query = async (text: string, params: readonly unknown[] = []) => fixture.api.database.query(text, params);
 
 async function connect(): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: world.env['DATABASE_URL']! });
+  const client = new pg.Client({ connectionString: fixture.env['DATABASE_URL']! });
   await client.connect();
   return client;
 }
@@ -48,7 +54,7 @@ const LOCKS = [
 test.each(LOCKS)(
   'a lock on %s delays purchases briefly, charges no caller, and lets nothing pile up',
   async (_what, lock) => {
-    const customers = await Promise.all(Array.from({ length: 4 }, () => makeCustomer(world.api)));
+    const customers = await Promise.all(Array.from({ length: 4 }, () => makeCustomer(fixture.api)));
     const before = await query('SELECT count(*)::int AS n FROM orders');
     const witness = await connect();
     let waited = false;
@@ -94,7 +100,7 @@ describe('two wallets', () => {
     );
     other = copy!['id'] as number;
     await query(`INSERT INTO pool_slot (wallet_id, slot_no) SELECT $1, n FROM generate_series(1, 4) AS n`, [other]);
-    await keepSelling(world.api.database);
+    await keepSelling(fixture.api.database);
   });
 
   afterAll(async () => {
@@ -116,7 +122,7 @@ describe('two wallets', () => {
     ] as bigint;
 
   test('serves an order from many slots of another wallet if the first is locked', async () => {
-    const customer = await makeCustomer(world.api);
+    const customer = await makeCustomer(fixture.api);
     await fill(mine, 10n ** 13n, 100);
     const needed = await sunOf(await customer.post('/v1/orders', body()));
     await fill(other, needed / 3n, 2);
@@ -128,7 +134,7 @@ describe('two wallets', () => {
   });
 
   test('skips a wallet without bandwidth for a delegation and its reclaim, whatever its stake', async () => {
-    const customer = await makeCustomer(world.api);
+    const customer = await makeCustomer(fixture.api);
     await fill(mine, 10n ** 13n, 0);
     await query(`UPDATE pool_slot SET free_transactions = 1 WHERE wallet_id = $1 AND slot_no = 1`, [mine]);
     await fill(other, 10n ** 13n, 1);
@@ -140,22 +146,22 @@ describe('two wallets', () => {
   });
 
   test('a refunded order frees its two transactions with its stake, once', async () => {
-    const customer = await makeCustomer(world.api);
+    const customer = await makeCustomer(fixture.api);
     await fill(mine, 10n ** 13n, 2);
     await fill(other, 0n, 0);
     const sums = `SELECT sum(free_sun)::text AS sun, sum(free_transactions)::int AS transactions FROM pool_slot`;
     const before = await query(sums);
     expect((await customer.post('/v1/orders', body(), withKey('back'))).status).toBe(202);
     expect(await query(sums)).not.toEqual(before);
-    await world.refund(customer, 'back');
+    await fixture.refund(customer, 'back');
     expect(await query(sums)).toEqual(before);
   });
 
   test('an order has no more legs than its price pays for, and a quoted one by its own price and the present fee', async () => {
     // No single wallet holds it all. At 4 energy fees a leg the price pays for one leg, at 2 for two.
-    const single = await openApi({ ...world.env, PRICE_FLOOR_BPS: '50000', LOG_LEVEL: 'silent' });
+    const single = await openApi({ ...fixture.env, PRICE_FLOOR_BPS: '50000', LOG_LEVEL: 'silent' });
     try {
-      const customer = await makeCustomer(world.api);
+      const customer = await makeCustomer(fixture.api);
       await fill(mine, 10n ** 13n, 100);
       const needed = await sunOf(await customer.post('/v1/orders', body()));
       await fill(mine, 0n, 100);
@@ -191,23 +197,23 @@ describe('the day of a daily cap', () => {
   };
 
   test('never goes back: amounts counted for a later day stay counted', async () => {
-    const customer = await makeCustomer(world.api);
-    await world.api.ledger.setDailyCap(customer.merchant, credits(PRICE), AUTHOR);
+    const customer = await makeCustomer(fixture.api);
+    await fixture.api.ledger.setDailyCap(customer.merchant, credits(PRICE), AUTHOR);
     await query(
       `UPDATE credit_account SET spent_on = (clock_timestamp() AT TIME ZONE 'UTC')::date + 1, spent_credits = 1
         WHERE project_id = $1`,
       [customer.merchant],
     );
     expectRefusal(await customer.post('/v1/orders', body()), 402, 'SPEND_CAP_REACHED');
-    await world.api.ledger.setDailyCap(customer.merchant, credits(PRICE + 1), AUTHOR);
+    await fixture.api.ledger.setDailyCap(customer.merchant, credits(PRICE + 1), AUTHOR);
     const before = await spentOf(customer);
     expect((await customer.post('/v1/orders', body())).status).toBe(202);
     expect(await spentOf(customer)).toMatchObject({ day: before['day'], credits: PRICE + 1 });
   });
 
   test('is the day on which the charge got the balance’s lock, not the day before its wait', async () => {
-    const customer = await makeCustomer(world.api);
-    const source = createDataSource({ url: world.env['DATABASE_URL']!, poolMax: 1, applicationName: 'energy-test' });
+    const customer = await makeCustomer(fixture.api);
+    const source = createDataSource({ url: fixture.env['DATABASE_URL']!, poolMax: 1, applicationName: 'energy-test' });
     await source.initialize();
     const late = new Database(source);
     const holder = await connect();
@@ -230,7 +236,7 @@ describe('the day of a daily cap', () => {
       const charging = late.query(
         `SELECT created FROM take_order($1, $1, 'midnight', sha256('x'), 'rental', NULL, NULL, $2, 65000, 3600, 2925000, 8775000,
            30000000, 1000000, 1, NULL, NULL, 20, 9000)`,
-        [customer.merchant, world.receiver()],
+        [customer.merchant, fixture.receiver()],
       );
       await waitUntilLocked();
       await query(`UPDATE fixed.clock SET now = '2030-05-02 00:00:01Z'`);
@@ -242,7 +248,7 @@ describe('the day of a daily cap', () => {
       await source.destroy();
       await query(`ALTER FUNCTION take_order SET search_path = public, pg_temp`);
       await query(`DROP SCHEMA fixed CASCADE`);
-      await keepSelling(world.api.database);
+      await keepSelling(fixture.api.database);
     }
   });
 

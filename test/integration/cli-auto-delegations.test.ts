@@ -2,32 +2,32 @@
 import {
   LEAST,
   made,
-  openAutoDelegationWorld,
+  openAutoDelegationFixture,
   PAUSED,
   put,
-  type AutoDelegationWorld,
+  type AutoDelegationFixture,
 } from '../support/api/auto-delegation-fixture.js';
 import { AUTHOR } from '../support/api/factory.js';
 import { cliWith, type Cli } from '../support/cli.js';
 import { newAddress } from '../support/chain/quote-chain.js';
 import { apiKeysOn } from '../support/api/services.js';
 
-let stage: AutoDelegationWorld;
+let autoDelegations: AutoDelegationFixture;
 let cli: Cli;
 
 beforeAll(async () => {
-  stage = await openAutoDelegationWorld();
-  cli = cliWith({ ...stage.world.env, USER: 'tester' });
+  autoDelegations = await openAutoDelegationFixture();
+  cli = cliWith({ ...autoDelegations.fixture.env, USER: 'tester' });
 }, 60_000);
 
-afterAll(() => stage.world.close());
+afterAll(() => autoDelegations.fixture.close());
 
 const run = (...args: string[]) => cli('auto-delegations', ...args);
 const NEEDED = ['--keep-energy', '65_000', '--daily-cap', '1000000000'];
 
 it('sets, shows, lists, wakes and deletes, with the operator in the audit log', async () => {
-  const { merchant } = await stage.newCustomer();
-  const address = stage.receiver();
+  const { merchant } = await autoDelegations.newCustomer();
+  const address = autoDelegations.receiver();
   const set = await run('set', merchant, address, ...NEEDED, '--json');
   expect([set.code, set.err]).toEqual([0, '']);
   expect(set.json()).toMatchObject({
@@ -40,17 +40,17 @@ it('sets, shows, lists, wakes and deletes, with the operator in the audit log', 
     ...{ id: set.json().id, refill_below: 1000, duration_sec: 3600, max_sun_per_energy: 70, idle_after_sec: 60 },
     until: '2096-01-01T00:00:00.000Z',
   });
-  await stage.leave({ merchant }, address, `${PAUSED}, asleep = true`);
+  await autoDelegations.leave({ merchant }, address, `${PAUSED}, asleep = true`);
   expect((await run('list', merchant, '--status', 'paused')).out).toContain('paused (INSUFFICIENT_CREDITS)');
   expect((await run('list', merchant, '--status', 'asleep', '--json')).json()).toEqual({ auto_delegations: [] });
   const shown = await run('show', merchant, address);
   expect(shown.out).toMatch(/Paused +INSUFFICIENT_CREDITS, since 2026/);
   expect((await run('wake', merchant, address)).code).toBe(0);
-  expect(await stage.rowOf({ merchant }, address)).toMatchObject({ asleep: false, is_due: true });
+  expect(await autoDelegations.rowOf({ merchant }, address)).toMatchObject({ asleep: false, is_due: true });
   expect((await run('delete', merchant, address)).code).toBe(2);
   expect((await run('delete', merchant, address, '--yes')).code).toBe(0);
   expect((await run('show', merchant, address)).err).toContain('no auto-delegation for this address');
-  const acts = await stage.world.api.database.query<{ action: string; actor: string }>(
+  const acts = await autoDelegations.fixture.api.database.query<{ action: string; actor: string }>(
     `SELECT action, actor FROM audit_log WHERE subject = $1 AND action LIKE 'auto-delegation.%' ORDER BY id`,
     [merchant],
   );
@@ -60,8 +60,8 @@ it('sets, shows, lists, wakes and deletes, with the operator in the audit log', 
 });
 
 it('rejects what a request could not set, and settings that nothing could pay for', async () => {
-  const { merchant } = await stage.newCustomer();
-  const address = stage.receiver();
+  const { merchant } = await autoDelegations.newCustomer();
+  const address = autoDelegations.receiver();
   const refused = async (says: string, ...args: string[]): Promise<void> => {
     const { code, err } = await run('set', merchant, ...args);
     expect([code > 0, err]).toEqual([true, expect.stringContaining(says)]);
@@ -73,21 +73,21 @@ it('rejects what a request could not set, and settings that nothing could pay fo
   await refused('until: must be in the future', address, ...NEEDED, '--until', '2020-01-01T00:00:00Z');
   await refused('It must be a TRON address', 'Tx', ...NEEDED);
   await refused('exist on chain yet', newAddress(), ...NEEDED);
-  await refused('a contract', stage.world.chain.token, ...NEEDED);
-  await refused('belongs to the service', stage.world.chain.pool.address, ...NEEDED);
-  await apiKeysOn(stage.world.api.database, stage.world.api.app).revoke(merchant, AUTHOR);
+  await refused('a contract', autoDelegations.fixture.chain.token, ...NEEDED);
+  await refused('belongs to the service', autoDelegations.fixture.chain.pool.address, ...NEEDED);
+  await apiKeysOn(autoDelegations.fixture.api.database, autoDelegations.fixture.api.app).revoke(merchant, AUTHOR);
   await refused('The primary key is revoked', address, ...NEEDED);
   expect((await run('list', merchant)).out).toBe('No auto-delegations.\n');
 });
 
 it('lists the auto-delegations of a key when its secret changes or it is revoked', async () => {
-  const customer = await stage.newCustomer();
-  const keys = apiKeysOn(stage.world.api.database, stage.world.api.app);
+  const customer = await autoDelegations.newCustomer();
+  const keys = apiKeysOn(autoDelegations.fixture.api.database, autoDelegations.fixture.api.app);
   const key = await keys.create(customer.merchant, { name: 'shop', scopes: ['order', 'manage'] }, AUTHOR);
-  const shop = customer.withKey(key.apiKey);
-  const [mine, theirs] = [stage.receiver(), stage.receiver()];
-  const webhook = (await shop.post('/v1/webhooks', { url: 'https://shop.example.com/energy' })).body;
-  await made(shop, mine);
+  const merchant = customer.withKey(key.apiKey);
+  const [mine, theirs] = [autoDelegations.receiver(), autoDelegations.receiver()];
+  const webhook = (await merchant.post('/v1/webhooks', { url: 'https://shop.example.com/energy' })).body;
+  await made(merchant, mine);
   await made(customer, theirs);
   const asJson = { webhooks: [webhook.id], auto_delegations: [mine], auto_delegations_count: 1 };
   const rotated = await cli('keys', 'rotate', key.id, '--yes', '--json');

@@ -6,23 +6,23 @@ import { Replica } from '../../src/store/replica.js';
 import { cliWith } from '../support/cli.js';
 import {
   calm,
-  closeStage,
+  closeFixture,
   creditedTo,
   database,
   env,
   follow,
   mine,
-  openStage,
+  openFixture,
   payTrx,
   rates,
   settle,
-  shop,
+  newDepositProject,
   START_LIMIT_MS,
 } from '../support/worker/deposit-fixture.js';
 
-beforeAll(openStage, START_LIMIT_MS);
+beforeAll(openFixture, START_LIMIT_MS);
 beforeEach(calm);
-afterAll(closeStage, START_LIMIT_MS);
+afterAll(closeFixture, START_LIMIT_MS);
 
 const run = async (...args: string[]) =>
   cliWith({ ...env, USER: 'tester' })('--json', '--yes', '--reason', 'a test', ...args);
@@ -47,7 +47,7 @@ const listed = async (...args: string[]): Promise<Listed[]> =>
   (await run('deposits', 'list', ...args)).json() as Listed[];
 
 it('lists held deposits, and credits or ignores each once', async () => {
-  const [first, second] = [await shop(), await shop()];
+  const [first, second] = [await newDepositProject(), await newDepositProject()];
   // From the third minute on, the rate is a third above the median of the earlier ones.
   await rates(
     (minute) => (minute >= 2 ? 40_000_000n : 30_000_000n),
@@ -72,7 +72,7 @@ it('lists held deposits, and credits or ignores each once', async () => {
 });
 
 it('begins the account once, gives older projects their addresses, and checks each against the key', async () => {
-  const { id } = await shop();
+  const { id } = await newDepositProject();
   expect((await run('deposits', 'use-account')).json()).toMatchObject({ account: 3, is_new: false, assigned: 0 });
   const checked = await run('deposits', 'addresses', '--check');
   expect((checked.json() as { project_id: string }[]).map(({ project_id }) => project_id)).toContain(id);

@@ -12,10 +12,10 @@ import { readSignerSettings } from '../../src/signer/settings.js';
 import { Customer } from '../support/api/client.js';
 import { makeCustomer, openApi, type TestApi } from '../support/api/factory.js';
 import { cliWith, type Cli } from '../support/cli.js';
-import { openOrderWorld, withKey, type OrderWorld } from '../support/api/order-fixture.js';
+import { openOrderFixture, withKey, type OrderFixture } from '../support/api/order-fixture.js';
 import { envAs } from '../setup/roles.js';
 
-let world: OrderWorld;
+let fixture: OrderFixture;
 let customer: Customer;
 let cli: Cli;
 let folder: string;
@@ -24,18 +24,18 @@ const RENTAL_SEC = 30;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'cli-orders-'));
-  world = await openOrderWorld({ DURATION_MIN_SEC: String(RENTAL_SEC) });
-  customer = await makeCustomer(world.api);
-  cli = cliWith({ ...world.env, USER: 'tester' });
+  fixture = await openOrderFixture({ DURATION_MIN_SEC: String(RENTAL_SEC) });
+  customer = await makeCustomer(fixture.api);
+  cli = cliWith({ ...fixture.env, USER: 'tester' });
 });
 
 afterAll(async () => {
-  await world.close();
+  await fixture.close();
   await rm(folder, { recursive: true });
 });
 
 async function order(key: string, receiver: number): Promise<number> {
-  const body = { receive_address: world.receiver(receiver), energy: 65_000, duration_sec: RENTAL_SEC };
+  const body = { receive_address: fixture.receiver(receiver), energy: 65_000, duration_sec: RENTAL_SEC };
   const answer = await customer.post('/v1/orders', body, withKey(key));
   expect([answer.status, answer.body]).toEqual([202, expect.objectContaining({ status: 'reserved' })]);
   return answer.body.id as number;
@@ -53,7 +53,7 @@ async function until(id: number, isReached: (order: Record<string, unknown>) => 
 async function startWorker(extra: Record<string, string> = {}): Promise<NodeProcess<unknown>> {
   return startNode('dist/bundle/main.worker.js', {
     name: 'the worker',
-    env: envAs({ ...world.env, ...extra }, 'worker'),
+    env: envAs({ ...fixture.env, ...extra }, 'worker'),
   });
 }
 
@@ -74,7 +74,7 @@ describe('orders', () => {
     expect(use.transfer_failure).toMatch(/holds 0 of the token's smallest unit/);
     const pushed = await cli('orders', 'requeue', String(id), '--reason', 'impatient');
     expect([pushed.code, pushed.err]).toEqual([0, '']);
-    const acts = await world.api.database.query(
+    const acts = await fixture.api.database.query(
       `SELECT actor, reason, subject FROM audit_log WHERE action = 'orders.requeue'`,
     );
     expect(acts).toEqual([{ actor: 'tester', reason: 'impatient', subject: String(id) }]);
@@ -87,12 +87,12 @@ describe('orders', () => {
   });
 
   it('are listed by receiver, reference and time of one project', async () => {
-    const buyer = await makeCustomer(world.api);
+    const buyer = await makeCustomer(fixture.api);
     for (const [key, index] of [
       ['one', 1],
       ['two', 2],
     ] as const) {
-      const body = { receive_address: world.receiver(index), energy: 65_000, reference: `batch ${key}` };
+      const body = { receive_address: fixture.receiver(index), energy: 65_000, reference: `batch ${key}` };
       expect((await buyer.post('/v1/orders', body, withKey(key))).status).toBe(202);
     }
     const keysOf = async (...options: string[]): Promise<unknown> => {
@@ -101,7 +101,7 @@ describe('orders', () => {
       return listed.json().orders.map(({ key }: { key: string }) => key);
     };
     expect(await keysOf()).toEqual(['two', 'one']);
-    expect(await keysOf('--receiver', world.receiver(1))).toEqual(['one']);
+    expect(await keysOf('--receiver', fixture.receiver(1))).toEqual(['one']);
     expect(await keysOf('--reference', 'batch two')).toEqual(['two']);
     expect(await keysOf('--from', '2026-01-01', '--to', '2126-01-01')).toEqual(['two', 'one']);
     expect(await keysOf('--to', '2026-01-01')).toEqual([]);
@@ -109,7 +109,7 @@ describe('orders', () => {
     const everybody = await cli('orders', 'list', '--reference', 'batch two');
     expect([everybody.code, everybody.err]).toEqual([1, expect.stringContaining('--project')]);
     expect((await cli('orders', 'list', '--project', buyer.merchant, '--from', 'today')).code).toBe(2);
-    const other = await makeCustomer(world.api);
+    const other = await makeCustomer(fixture.api);
     expect((await cli('orders', 'explain', 'waiting one', '--project', other.merchant)).code).toBe(1);
   });
 
@@ -122,7 +122,7 @@ describe('orders', () => {
       await worker.stop();
     }
 
-    const { address, privateKey } = world.chain.pool;
+    const { address, privateKey } = fixture.chain.pool;
     await writeFile(join(folder, 'hot.key'), privateKey.toString('hex'), { mode: 0o600 });
     const wallet = { role: 'pool', address, permission_id: 0, key_file: 'hot.key' };
     const limits = { amount_max_trx: 1_000_000, trx_per_minute: 10_000_000, signatures_per_minute: 100 };
@@ -164,24 +164,24 @@ describe('keys rewrap', () => {
   const newKey = randomBytes(32).toString('base64');
 
   it('rotates the master key under load without a failed request, and then works with the new key alone', async () => {
-    const keys = { MASTER_KEY: newKey, MASTER_KEY_PREVIOUS: world.env['MASTER_KEY']! };
+    const keys = { MASTER_KEY: newKey, MASTER_KEY_PREVIOUS: fixture.env['MASTER_KEY']! };
     const customers: Customer[] = [];
     // As many concurrent creations as connections. More would let the last one wait too long on a slow machine.
     await forEachConcurrently([...Array(120).keys()], 8, async () => {
-      customers.push(await makeCustomer(world.api));
+      customers.push(await makeCustomer(fixture.api));
     });
-    const both = await openApi({ ...world.env, ...keys });
+    const both = await openApi({ ...fixture.env, ...keys });
     const answers: number[] = [];
     let isLoading = true;
     const load = async (caller: Customer): Promise<void> => {
       const same = new Customer(both.baseUrl, caller.merchant, caller.apiKey);
       while (isLoading) {
         answers.push((await same.get('/v1/balance')).status);
-        answers.push((await same.post('/v1/quotes', { receive_address: world.receiver(4), energy: 65_000 })).status);
+        answers.push((await same.post('/v1/quotes', { receive_address: fixture.receiver(4), energy: 65_000 })).status);
       }
     };
     const loads = customers.slice(0, 6).map(load);
-    const during = cliWith({ ...world.env, ...keys, USER: 'tester' });
+    const during = cliWith({ ...fixture.env, ...keys, USER: 'tester' });
     const runs = await Promise.all([1, 2].map(() => during('keys', 'rewrap', '--json')));
     const again = await during('keys', 'rewrap', '--json');
     const enough = answers.length + 30;
@@ -206,12 +206,12 @@ describe('keys rewrap', () => {
     }
     expect(new Set(answers)).toEqual(new Set([200]));
 
-    const alone: TestApi = await openApi({ ...world.env, MASTER_KEY: keys.MASTER_KEY });
+    const alone: TestApi = await openApi({ ...fixture.env, MASTER_KEY: keys.MASTER_KEY });
     const served = await Promise.all(customers.map((caller) => serve(alone, caller)));
     await alone.close();
     expect(new Set(served)).toEqual(new Set([200]));
     const sealer = new Sealer({ current: sealKey(Buffer.from(keys.MASTER_KEY, 'base64'), 'pool-key') });
-    const pool = await world.api.database.query<{ address: string; key_sealed: Buffer }>(
+    const pool = await fixture.api.database.query<{ address: string; key_sealed: Buffer }>(
       `SELECT address, key_sealed FROM pool_wallet WHERE key_sealed IS NOT NULL`,
     );
     for (const { address, key_sealed: sealed } of pool) expect(sealer.open(sealed, address)).toHaveLength(32);
@@ -219,8 +219,8 @@ describe('keys rewrap', () => {
 
   it('names secrets that open under neither key, and fails', async () => {
     const lost = new Sealer({ current: randomBytes(32) }).seal(Buffer.from('lost'), customer.merchant);
-    await world.api.database.query('UPDATE project SET api_key_sealed = $2 WHERE id = $1', [customer.merchant, lost]);
-    const failed = await cliWith({ ...world.env, MASTER_KEY: newKey, USER: 'tester' })('keys', 'rewrap');
+    await fixture.api.database.query('UPDATE project SET api_key_sealed = $2 WHERE id = $1', [customer.merchant, lost]);
+    const failed = await cliWith({ ...fixture.env, MASTER_KEY: newKey, USER: 'tester' })('keys', 'rewrap');
     expect([failed.code, failed.err]).toEqual([1, expect.stringContaining(customer.merchant)]);
   });
 });

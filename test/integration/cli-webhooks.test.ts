@@ -3,19 +3,19 @@ import { randomBytes } from 'node:crypto';
 import { until } from '../../packages/local/src/wait.js';
 import { WebhookDeliveries } from '../../src/webhooks/webhook-deliveries.js';
 import { cliWith } from '../support/cli.js';
-import { openWebhookWorld, URL_OF_SHOP, type WebhookWorld } from '../support/webhooks/webhook-fixture.js';
+import { openWebhookFixture, URL_OF_SHOP, type WebhookFixture } from '../support/webhooks/webhook-fixture.js';
 
-let world: WebhookWorld;
+let fixture: WebhookFixture;
 
 beforeAll(async () => {
-  world = await openWebhookWorld();
+  fixture = await openWebhookFixture();
 }, 60_000);
 
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
 it('creates, lists, changes, rotates, tests, replays and deletes, with the operator in the audit log', async () => {
-  const cli = cliWith(world.env);
-  const { merchant } = await world.newCustomer();
+  const cli = cliWith(fixture.env);
+  const { merchant } = await fixture.newCustomer();
   const created = await cli('webhooks', 'create', merchant, '--url', URL_OF_SHOP, '--type', 'project.frozen', '--json');
   const made = created.json();
   expect(made).toMatchObject({ merchant, url: 'https://shop.example.com/…', types: ['project.frozen'] });
@@ -32,7 +32,7 @@ it('creates, lists, changes, rotates, tests, replays and deletes, with the opera
   expect(listed.out).not.toContain('token=abc');
   expect((await cli('webhooks', 'delete', made.webhook, '--yes')).code).toBe(0);
   expect((await cli('webhooks', 'delete', made.webhook, '--yes')).err).toContain('no webhook with this ID');
-  const acts = await world.api.database.query<{ action: string }>(
+  const acts = await fixture.api.database.query<{ action: string }>(
     `SELECT action FROM audit_log WHERE subject = $1 AND action LIKE 'webhook.%' ORDER BY id`,
     [merchant],
   );
@@ -40,7 +40,7 @@ it('creates, lists, changes, rotates, tests, replays and deletes, with the opera
     ...['webhook.create', 'webhook.change', 'webhook.rotate', 'webhook.test', 'webhook.replay', 'webhook.resend'],
     'webhook.delete',
   ]);
-  const [{ detail }] = (await world.api.database.query(
+  const [{ detail }] = (await fixture.api.database.query(
     `SELECT detail::text FROM audit_log WHERE action = 'webhook.create' AND subject = $1`,
     [merchant],
   )) as [{ detail: string }];
@@ -48,12 +48,12 @@ it('creates, lists, changes, rotates, tests, replays and deletes, with the opera
 });
 
 it('tests, replays and resends nothing for a frozen project, whose events still go out', async () => {
-  const cli = cliWith(world.env);
-  const customer = await world.newCustomer();
-  const { id } = await world.newWebhook(customer, { types: ['project.frozen'] });
-  await world.happen(customer);
-  await world.freeze(customer);
-  await world.numberAll();
+  const cli = cliWith(fixture.env);
+  const customer = await fixture.newCustomer();
+  const { id } = await fixture.newWebhook(customer, { types: ['project.frozen'] });
+  await fixture.happen(customer);
+  await fixture.freeze(customer);
+  await fixture.numberAll();
   const deliveries = async (): Promise<{ id: number; cause: string; status: string }[]> =>
     (await cli('webhooks', 'deliveries', id, '--json')).json().deliveries;
   const before = await deliveries();
@@ -70,20 +70,20 @@ it('tests, replays and resends nothing for a frozen project, whose events still 
     expect([act[0], code === 0, err]).toEqual([act[0], false, expect.stringContaining('This project is frozen')]);
   }
   expect(await deliveries()).toEqual(before);
-  await world.freeze(customer, false);
+  await fixture.freeze(customer, false);
   expect((await cli('webhooks', 'test', id)).code).toBe(0);
 });
 
 it('ends a test that was requested while the project was being frozen', async () => {
-  const customer = await world.newCustomer();
-  const { id } = await world.newWebhook(customer, { types: ['project.frozen'] });
+  const customer = await fixture.newCustomer();
+  const { id } = await fixture.newWebhook(customer, { types: ['project.frozen'] });
   let freezing: Promise<void> | undefined;
   const freezeNow = async (): Promise<void> => {
     let isFrozen = false;
-    freezing = world.freeze(customer).finally(() => (isFrozen = true));
+    freezing = fixture.freeze(customer).finally(() => (isFrozen = true));
     await until(
       async () => {
-        const waiting = await world.api.database.query(
+        const waiting = await fixture.api.database.query(
           `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
         );
         return isFrozen || waiting.length > 0 ? true : undefined;
@@ -93,9 +93,9 @@ it('ends a test that was requested while the project was being frozen', async ()
       20,
     );
   };
-  await world.api.app.get(WebhookDeliveries).test(customer.merchant, id, freezeNow);
+  await fixture.api.app.get(WebhookDeliveries).test(customer.merchant, id, freezeNow);
   await freezing;
-  const left = await world.api.database.query(
+  const left = await fixture.api.database.query(
     `SELECT cause, status, fault FROM webhook_delivery WHERE endpoint_id = $1`,
     [id],
   );
@@ -103,16 +103,16 @@ it('ends a test that was requested while the project was being frozen', async ()
 });
 
 it('reseals the secrets under the newest key', async () => {
-  const customer = await world.newCustomer();
-  const { id } = await world.newWebhook(customer);
+  const customer = await fixture.newCustomer();
+  const { id } = await fixture.newWebhook(customer);
   await customer.request('POST', `/v1/webhooks/${id}/rotate`);
   const next = {
-    ...world.env,
+    ...fixture.env,
     MASTER_KEY: randomBytes(32).toString('base64'),
-    MASTER_KEY_PREVIOUS: world.env['MASTER_KEY']!,
+    MASTER_KEY_PREVIOUS: fixture.env['MASTER_KEY']!,
   };
   const sealed = () =>
-    world.api.database.query<{ both: Buffer[] }>(
+    fixture.api.database.query<{ both: Buffer[] }>(
       `SELECT ARRAY[secret_sealed, previous_secret_sealed] AS both FROM webhook_endpoint WHERE id = $1`,
       [id],
     );

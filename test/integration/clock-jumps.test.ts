@@ -18,37 +18,37 @@ import { ConfirmedClock } from '../../src/store/confirmed-clock.js';
 import type { Database } from '../../src/store/database.js';
 import { makeCustomer, openAsOwner } from '../support/api/factory.js';
 import { openLog } from '../support/log.js';
-import { openOrderWorld, type OrderWorld } from '../support/api/order-fixture.js';
+import { openOrderFixture, type OrderFixture } from '../support/api/order-fixture.js';
 import { asAdmin } from '../setup/admin.js';
 import { installSteppedClock, stepClock } from '../setup/stepped-clock.js';
 
 const SENDER = { deliveriesDays: 30 } as SenderConfig;
 const STEPS = ['1 hour', '1 day', '31 days', '400 days'];
 
-let world: OrderWorld;
+let fixture: OrderFixture;
 /** A process that ran before the clock jumped. */
 let early: Database;
 let projectId: string;
 
 beforeAll(async () => {
-  world = await openOrderWorld();
-  early = world.api.database;
-  await asAdmin(world.env['DATABASE_URL']!, installSteppedClock);
-  projectId = (await makeCustomer(world.api)).merchant;
+  fixture = await openOrderFixture();
+  early = fixture.api.database;
+  await asAdmin(fixture.env['DATABASE_URL']!, installSteppedClock);
+  projectId = (await makeCustomer(fixture.api)).merchant;
   await seed();
 }, 60_000);
 
 afterEach(async () => {
   jest.restoreAllMocks();
   await step('0');
-  await asAdmin(world.env['DATABASE_URL']!, (client) =>
+  await asAdmin(fixture.env['DATABASE_URL']!, (client) =>
     client.query(`UPDATE clock_mark SET followed_at = NULL, jumped_at = NULL`),
   );
 });
 
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
-const step = (by: string) => asAdmin(world.env['DATABASE_URL']!, (client) => stepClock(client, by));
+const step = (by: string) => asAdmin(fixture.env['DATABASE_URL']!, (client) => stepClock(client, by));
 
 /** Runs every job that deletes, disables or closes by age once. */
 async function clean(database: Database): Promise<void> {
@@ -65,7 +65,7 @@ async function clean(database: Database): Promise<void> {
 }
 
 function retaining(): Config {
-  const retention = { ...world.api.config.retention, broadcastsDays: 30, eventsDays: 30, ordersDays: 30 };
+  const retention = { ...fixture.api.config.retention, broadcastsDays: 30, eventsDays: 30, ordersDays: 30 };
   return { retention } as Config;
 }
 
@@ -94,13 +94,13 @@ describe.each(STEPS)('a clock %s ahead', (by) => {
 
   it('destroys nothing in a process that starts after the jump', async () => {
     await step(by);
-    const late = await openAsOwner(world.env['DATABASE_URL']!);
+    const late = await openAsOwner(fixture.env['DATABASE_URL']!);
     await clean(late).finally(() => late.source.destroy());
     expect(await kept()).toEqual(ALL);
   });
 
   it('destroys nothing if the machine’s own clock jumped with it, before or after the process began', async () => {
-    const watch = new ClockWatch(early, world.api.config);
+    const watch = new ClockWatch(early, fixture.api.config);
     const clock = new ConfirmedClock(early);
     expect(await clock.now()).toBeInstanceOf(Date);
     await watch.checkClock();
@@ -111,14 +111,14 @@ describe.each(STEPS)('a clock %s ahead', (by) => {
     jest.spyOn(Date, 'now').mockImplementation(() => real() + ahead);
     expect((await clock.read()).doubt).toBe('jumped');
     expect((await watch.checkClock()).jumpedSec).toBeGreaterThan(3000);
-    const late = await openAsOwner(world.env['DATABASE_URL']!);
+    const late = await openAsOwner(fixture.env['DATABASE_URL']!);
     await clean(late).finally(() => late.source.destroy());
     expect(await kept()).toEqual(ALL);
   });
 });
 
 it('a process that starts after a clock was corrected trusts it an hour after the jump', async () => {
-  const watch = new ClockWatch(early, world.api.config);
+  const watch = new ClockWatch(early, fixture.api.config);
   await watch.checkClock();
   await step('31 days');
   await watch.checkClock();
@@ -137,9 +137,9 @@ it('a process waits if no worker followed the clock for long before its start, a
 });
 
 it('work postponed by a clock an hour ahead is due once it is set back, and a later day’s spending counts today', async () => {
-  const watch = new ClockWatch(early, world.api.config);
+  const watch = new ClockWatch(early, fixture.api.config);
   const claims = new AutoDelegationClaims(early);
-  const { rows } = await asAdmin(world.env['DATABASE_URL']!, (client) =>
+  const { rows } = await asAdmin(fixture.env['DATABASE_URL']!, (client) =>
     client.query<{ id: string }>(
       `INSERT INTO auto_delegation (project_id, api_key_id, address, keep_energy, refill_below, duration_sec, daily_cap_credits, idle_after_sec)
         SELECT $1, id, 'T11111111111111111111111111111111Z', 130000, 65000, 300, 0, 3600 FROM api_key WHERE project_id = $1 LIMIT 1 RETURNING id`,
@@ -172,7 +172,7 @@ it('work postponed by a clock an hour ahead is due once it is set back, and a la
 
 async function seed(): Promise<void> {
   const endpoint = randomUUID();
-  await asAdmin(world.env['DATABASE_URL']!, async (client) => {
+  await asAdmin(fixture.env['DATABASE_URL']!, async (client) => {
     const run = (text: string, params: unknown[] = []) => client.query(text, params);
     await run(`ALTER TABLE event DISABLE TRIGGER USER`);
     await run(`DELETE FROM event`);
@@ -216,7 +216,7 @@ async function seed(): Promise<void> {
       [(person.rows[0] as { id: string }).id],
     );
   });
-  await world.api.ledger.topUp(projectId, 1000n as never, 'seed', { actor: 'test', reason: 'a test' });
+  await fixture.api.ledger.topUp(projectId, 1000n as never, 'seed', { actor: 'test', reason: 'a test' });
   const [row] = await early.query<{ events: number }>(
     `SELECT count(*)::int AS events FROM event WHERE payload IS NOT NULL`,
   );

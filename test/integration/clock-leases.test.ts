@@ -11,23 +11,23 @@ import { SharedReading } from '../../src/store/shared-reading.js';
 import { ClockWatch } from '../../src/fulfilment/loop/clock-watch.js';
 import type { Customer } from '../support/api/client.js';
 import { makeCustomer } from '../support/api/factory.js';
-import { openOrderWorld, withKey, type OrderWorld } from '../support/api/order-fixture.js';
+import { openOrderFixture, withKey, type OrderFixture } from '../support/api/order-fixture.js';
 
 const SENDER = { sender: { leaseSec: 15 } } as SenderConfig;
 
-let world: OrderWorld;
+let fixture: OrderFixture;
 let database: Database;
 let customer: Customer;
 let projectId: string;
 
 beforeAll(async () => {
-  world = await openOrderWorld();
-  database = world.api.database;
-  customer = await makeCustomer(world.api);
+  fixture = await openOrderFixture();
+  database = fixture.api.database;
+  customer = await makeCustomer(fixture.api);
   projectId = customer.merchant;
 }, 60_000);
 
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
 const run = (text: string, params: unknown[] = []) => database.query(text, params);
 
@@ -93,7 +93,7 @@ describe('a lease that is longer than it can be', () => {
     const key = randomUUID();
     const answer = await customer.post(
       '/v1/orders',
-      { receive_address: world.receiver(), energy: 65_000, duration_sec: 600 },
+      { receive_address: fixture.receiver(), energy: 65_000, duration_sec: 600 },
       withKey(key),
     );
     expect(answer.status).toBe(202);
@@ -103,7 +103,7 @@ describe('a lease that is longer than it can be', () => {
             next_run_at = clock_timestamp() + $3::interval WHERE key = $1`,
         [key, undoing, by],
       );
-    const watch = new ClockWatch(database, world.api.config);
+    const watch = new ClockWatch(database, fixture.api.config);
     const isDue = async () =>
       (
         await database.query(`SELECT next_run_at <= clock_timestamp() AS due FROM open_orders WHERE key = $1`, [key])

@@ -11,20 +11,20 @@ import { openConsole, type Account, type TestConsole } from '../support/console/
 import { AUTHOR } from '../support/api/factory.js';
 import { TEST_MASTER_KEY } from '../support/cli.js';
 import { withKey } from '../support/api/order-fixture.js';
-import { openTestProjectWorld, type TestProjectWorld } from '../support/api/test-project-fixture.js';
+import { openTestProjectFixture, type TestProjectFixture } from '../support/api/test-project-fixture.js';
 
 const RENTED = { energy: 65_000, duration_sec: 3600 };
 /** As many rows as one page of a list reads. */
 const MANY = 20_000;
 
-let world: TestProjectWorld;
+let fixture: TestProjectFixture;
 let operators: TestConsole;
 let merchants: TestConsole;
 let admin: Account;
 
 beforeAll(async () => {
-  world = await openTestProjectWorld();
-  const url = world.env['DATABASE_URL']!;
+  fixture = await openTestProjectFixture();
+  const url = fixture.env['DATABASE_URL']!;
   await seedCanaries(url, new Sealers({ sealKeys: readSealKeys({ MASTER_KEY: TEST_MASTER_KEY }) }).held);
   operators = await openConsole(url, 'operator');
   merchants = await openConsole(url, 'merchant');
@@ -34,7 +34,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await merchants.close();
   await operators.close();
-  await world.close();
+  await fixture.close();
 });
 
 const inbox = async (): Promise<InboxItem[]> =>
@@ -42,7 +42,7 @@ const inbox = async (): Promise<InboxItem[]> =>
 
 /** Inserts rows in a later state, with triggers off. */
 async function insert(text: string, params: readonly unknown[]): Promise<void> {
-  await world.api.database.transaction(async (tx) => {
+  await fixture.api.database.transaction(async (tx) => {
     await tx.query('SET LOCAL session_replication_role = replica');
     await tx.query(text, params);
   });
@@ -68,19 +68,19 @@ it('the operators’ home, inbox and price preview count no play money and no pl
     return { owed: home.owed.credits, inbox: await inbox(), orders, listed: listed.items };
   };
   const before = await seen();
-  const customer = await world.customer({ balance: 777_000_000n });
+  const customer = await fixture.customer({ balance: 777_000_000n });
   const body = { ...RENTED, receive_address: TEST_ADDRESSES['unresolved then delivered'] };
   expect((await customer.post('/v1/orders', body, withKey('played'))).status).toBe(202);
-  await world.move();
-  await world.move();
+  await fixture.move();
+  await fixture.move();
   expect((await customer.get('/v1/orders/played')).body.status).toBe('unresolved');
   expect(await seen()).toEqual(before);
 });
 
 it('an order that needs attention is in the inbox however many follow, and an unresolved one comes first', async () => {
-  const live = await world.customer({ isTest: false });
-  await live.post('/v1/orders', { ...RENTED, receive_address: world.receiver() }, withKey('old'));
-  const { database } = world.api;
+  const live = await fixture.customer({ isTest: false });
+  await live.post('/v1/orders', { ...RENTED, receive_address: fixture.receiver() }, withKey('old'));
+  const { database } = fixture.api;
   await database.query(`UPDATE orders SET status = 'placed' WHERE key = 'old'`);
   await database.query(`UPDATE orders SET status = 'unresolved', needs_attention = true WHERE key = 'old'`);
   await addMany(live.merchant, 'newer-');
@@ -97,7 +97,7 @@ it('an order that needs attention is in the inbox however many follow, and an un
 });
 
 it('unreadable chain fees are a fault in the inbox with the reason, once sales stop for it', async () => {
-  const { database } = world.api;
+  const { database } = fixture.api;
   const said = async (): Promise<InboxItem[]> =>
     (await inbox()).filter(({ says }) => says.startsWith('Sales are stopped'));
   expect(await said()).toEqual([]);
@@ -120,7 +120,7 @@ it('unreadable chain fees are a fault in the inbox with the reason, once sales s
 });
 
 it('a faulty wallet is one inbox line with the remedy command, also for people mailed only of faults', async () => {
-  const { database } = world.api;
+  const { database } = fixture.api;
   const [wallet] = await database.query<{ id: string; address: string }>(
     `SELECT id, address FROM pool_wallet WHERE status = 'active' ORDER BY id LIMIT 1`,
   );
@@ -152,7 +152,7 @@ it('a faulty wallet is one inbox line with the remedy command, also for people m
 });
 
 it('a running rental is on its project’s home however many follow', async () => {
-  const customer = await world.customer({ isTest: false });
+  const customer = await fixture.customer({ isTest: false });
   const running = (key: string, isSettled: boolean) =>
     insert(
       `INSERT INTO orders (project_id, key, request_hash, kind, status, settled, receive_address, energy, duration_sec,
@@ -170,11 +170,11 @@ it('a running rental is on its project’s home however many follow', async () =
 });
 
 it('rentals end in the pool’s forecast by the chain’s clock', async () => {
-  const { database } = world.api;
+  const { database } = fixture.api;
   const atMost = async (hour: number): Promise<number> =>
     ((await admin.browser.get('/api/operator/pool')).body.forecast as { at_most_sun: number }[])[hour]!.at_most_sun;
   const [nowBefore, dayBefore] = [await atMost(1), await atMost(24)];
-  const customer = await world.customer({ isTest: false });
+  const customer = await fixture.customer({ isTest: false });
   // The chain is a day and a half ahead, and the rental has twelve and a half hours left.
   await insert(
     `INSERT INTO deposit_cursor (block_number, block_id, block_at, read_at)
@@ -200,7 +200,7 @@ it('rentals end in the pool’s forecast by the chain’s clock', async () => {
 });
 
 it('a rental ends by the time of the chain’s head, ahead of the newest solid block, and a test order by our clock', async () => {
-  const [live, played] = [await world.customer({ isTest: false }), await world.customer()];
+  const [live, played] = [await fixture.customer({ isTest: false }), await fixture.customer()];
   await insert(
     `INSERT INTO deposit_cursor (block_number, block_id, block_at, read_at)
      VALUES (1, sha256(''), now() - interval '50 seconds', now())
@@ -221,13 +221,13 @@ it('a rental ends by the time of the chain’s head, ahead of the newest solid b
   };
   expect(await left(live, false, '-5 seconds')).toEqual({ isOver: true, saysOver: true });
   expect(await left(played, true, '12 hours')).toEqual({ isOver: false, saysOver: false });
-  await world.api.database.query(`UPDATE deposit_cursor SET block_at = now(), read_at = now()`);
+  await fixture.api.database.query(`UPDATE deposit_cursor SET block_at = now(), read_at = now()`);
 });
 
 it('the pool counts as sold out by concurrent lending, not by the sales of a day', async () => {
-  const customer = await world.customer({ isTest: false });
+  const customer = await fixture.customer({ isTest: false });
   const soldOut = async (): Promise<unknown> => {
-    const fresh = await openConsole(world.env['DATABASE_URL']!, 'operator');
+    const fresh = await openConsole(fixture.env['DATABASE_URL']!, 'operator');
     const home = (await (await fresh.signedIn('admin')).browser.get('/api/operator/home')).body;
     await fresh.close();
     return home.capacity.sold_out_in_hours;
@@ -254,16 +254,16 @@ it('the pool counts as sold out by concurrent lending, not by the sales of a day
 });
 
 it('a project’s spending of thirty days equals its ledger, with extensions and compensations', async () => {
-  const customer = await world.customer();
+  const customer = await fixture.customer();
   const order = async (key: string, receiver: string) =>
     customer.post('/v1/orders', { ...RENTED, receive_address: receiver }, withKey(key));
   const kept = await order('kept', TEST_ADDRESSES.delivered);
   await order('back', TEST_ADDRESSES.refunded);
-  for (let move = 0; move < 3; move += 1) await world.move();
+  for (let move = 0; move < 3; move += 1) await fixture.move();
   const extension = await customer.post('/v1/orders/kept/extensions', { duration_sec: 3600 }, withKey('more'));
   expect(extension.status).toBe(200);
-  await world.move();
-  await world.api.ledger.compensate(BigInt(kept.body.id as number), credits(1000), AUTHOR);
+  await fixture.move();
+  await fixture.api.ledger.compensate(BigInt(kept.body.id as number), credits(1000), AUTHOR);
   const activation = { address: TEST_ADDRESSES['not activated'] };
   const activated = await customer.post('/v1/activate', activation, withKey('activation'));
   expect(activated.status).toBe(202);
@@ -287,7 +287,7 @@ const sumOf = (days: readonly Readonly<Record<string, { readonly credits: number
   days.reduce((sum, day) => sum + (day[figure]?.credits ?? Number.NaN), 0);
 
 it('the days that a balance lasts are counted from a young project’s first entry', async () => {
-  const customer = await world.customer();
+  const customer = await fixture.customer();
   const rental = { ...RENTED, receive_address: TEST_ADDRESSES.delivered };
   const { body } = await customer.post('/v1/orders', rental, withKey('first'));
   await insert(`UPDATE credit_entry SET created_at = now() - interval '1 day' WHERE project_id = $1`, [
@@ -300,7 +300,7 @@ it('the days that a balance lasts are counted from a young project’s first ent
 });
 
 it('spending is shown immediately and counted once, beside stored sums, and none is older than thirty days', async () => {
-  const customer = await world.customer();
+  const customer = await fixture.customer();
   const order = async (key: string, ago: string): Promise<number> => {
     const rental = { ...RENTED, receive_address: TEST_ADDRESSES.delivered };
     const { body } = await customer.post('/v1/orders', rental, withKey(key));
@@ -319,7 +319,7 @@ it('spending is shown immediately and counted once, beside stored sums, and none
 });
 
 it('finds rare event types behind many others, in steps, and the last page has no cursor', async () => {
-  const customer = await world.customer();
+  const customer = await fixture.customer();
   const add = (type: string, first: number, last: number): Promise<void> =>
     insert(
       `INSERT INTO event (project_id, type, at, position, payload)

@@ -1,22 +1,22 @@
 // A test chain whose time runs ahead of ours: deposits on it do not wait for our clock.
 import {
-  closeStage,
+  closeFixture,
   depositsOf,
   follow,
-  openStage,
+  openFixture,
   payTrx,
   settle,
-  shop,
+  newDepositProject,
   START_LIMIT_MS,
 } from '../support/worker/deposit-fixture.js';
 
 const AHEAD_MS = 3_600_000;
 
-beforeAll(() => openStage(Date.now() + AHEAD_MS), START_LIMIT_MS);
-afterAll(closeStage);
+beforeAll(() => openFixture(Date.now() + AHEAD_MS), START_LIMIT_MS);
+afterAll(closeFixture);
 
 test('credits a deposit of a chain an hour ahead at the manual rate, once it is solid', async () => {
-  const paid = await shop();
+  const paid = await newDepositProject();
   await payTrx(paid, 20_000_000);
   await settle();
   await follow();

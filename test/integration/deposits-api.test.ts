@@ -2,14 +2,14 @@
 import 'reflect-metadata';
 import { newChainAccount } from '../../packages/local/src/chain-account.js';
 import { expectError } from '../support/api/answers.js';
-import { ClosingStage } from '../support/worker/statement-fixture.js';
+import { StatementFixture } from '../support/worker/statement-fixture.js';
 import { Customer, HmacCustomer } from '../support/api/client.js';
 import { AUTHOR, makeCustomer, openApi, type TestApi } from '../support/api/factory.js';
 import { apiKeysOn } from '../support/api/services.js';
 import {
   START_LIMIT_MS,
   calm,
-  closeStage,
+  closeFixture,
   database,
   env,
   follow,
@@ -17,7 +17,7 @@ import {
   BLOCK,
   meddle,
   mine,
-  openStage,
+  openFixture,
   payToken,
   payTrx,
   settle,
@@ -28,7 +28,7 @@ let api: TestApi;
 let without: TestApi;
 
 beforeAll(async () => {
-  await openStage();
+  await openFixture();
   api = await openApi({ ...env, LOG_LEVEL: 'silent' });
   const { DEPOSIT_XPUB: _, ...rest } = env;
   without = await openApi({ ...rest, LOG_LEVEL: 'silent' });
@@ -37,7 +37,7 @@ beforeEach(calm);
 afterAll(async () => {
   await api.close();
   await without.close();
-  await closeStage();
+  await closeFixture();
 }, START_LIMIT_MS);
 
 async function project(): Promise<HmacCustomer> {
@@ -45,7 +45,7 @@ async function project(): Promise<HmacCustomer> {
   return new HmacCustomer(api.baseUrl, merchant, apiKey);
 }
 
-const shopOf = async (customer: Customer) => {
+const depositProjectOf = async (customer: Customer) => {
   const answer = await customer.get('/v1/deposits/address');
   expect(answer.status).toBe(200);
   return { id: customer.merchant, address: answer.body.address as string };
@@ -57,14 +57,14 @@ describe('the address', () => {
     const answer = await one.get('/v1/deposits/address');
     expect(answer.status).toBe(200);
     expect(answer.body).toEqual({
-      address: (await shopOf(one)).address,
+      address: (await depositProjectOf(one)).address,
       network: 'TRON (TRC20)',
       accepts: [
         { asset: 'TRX', minimum: '10.000000', from_contracts: false },
         { asset: 'USDT', contract: env['TOKEN_CONTRACT'], minimum: '5.000000' },
       ],
     });
-    expect((await shopOf(other)).address).not.toBe((await shopOf(one)).address);
+    expect((await depositProjectOf(other)).address).not.toBe((await depositProjectOf(one)).address);
   });
 
   it('says if payments by contracts are visible, by the nodes’ records of the last minute', async () => {
@@ -74,7 +74,7 @@ describe('the address', () => {
     const note = Buffer.from('call').toString('hex');
     const kept = (path: string, answer: unknown): unknown =>
       path === BLOCK ? answer : infosOf(answer).map((info) => ({ ...info, internal_transactions: [{ note }] }));
-    const to = await shopOf(customer);
+    const to = await depositProjectOf(customer);
     meddle([spies[0]], kept);
     await payTrx(to, 10_000_000);
     await settle();
@@ -93,7 +93,7 @@ describe('the address', () => {
 
   it('is refused if the key derives another one than was assigned', async () => {
     const customer = await project();
-    await shopOf(customer);
+    await depositProjectOf(customer);
     await database.query(`ALTER TABLE deposit_address DISABLE TRIGGER deposit_address_kept`);
     await database.query(`UPDATE deposit_address SET address = $1 WHERE project_id = $2`, [
       newChainAccount().address,
@@ -114,9 +114,9 @@ describe('the address', () => {
 describe('the list', () => {
   it('has the project’s payments, newest first, page by page and by status', async () => {
     const [customer, other] = [await project(), await project()];
-    const to = await shopOf(customer);
+    const to = await depositProjectOf(customer);
     await payTrx(to, 12_345_678);
-    await payTrx(await shopOf(other), 11_000_000);
+    await payTrx(await depositProjectOf(other), 11_000_000);
     await payTrx(to, 5_000_000);
     await mine(1);
     await payToken(to, 7_000_000n);
@@ -156,15 +156,15 @@ describe('the list', () => {
 
 it('a deposit is in the statement of its month, with its rate and transaction', async () => {
   const customer = await project();
-  await payTrx(await shopOf(customer), 12_345_678);
+  await payTrx(await depositProjectOf(customer), 12_345_678);
   await settle();
   await follow();
-  const stage = await ClosingStage.open({ api, env });
+  const statementFixture = await StatementFixture.open({ api, env });
   try {
-    await stage.pastGuards('credit_entry', [`UPDATE credit_entry SET created_at = '2026-10-05Z'`]);
-    await stage.closeUpTo('2026-10');
+    await statementFixture.pastGuards('credit_entry', [`UPDATE credit_entry SET created_at = '2026-10-05Z'`]);
+    await statementFixture.closeUpTo('2026-10');
   } finally {
-    await stage.close();
+    await statementFixture.close();
   }
   const [deposit] = (await customer.get('/v1/deposits')).body.items;
   const { body } = await customer.get('/v1/statements/1');

@@ -7,27 +7,27 @@ import { verifyRecords } from '../../src/verify/verify.js';
 import { Database, type Transaction } from '../../src/store/database.js';
 import {
   START_LIMIT_MS,
-  type Shop,
+  type DepositProject,
   calm,
-  closeStage,
+  closeFixture,
   creditedTo,
   database,
   depositsOf,
   follow,
   laterRate,
-  openStage,
+  openFixture,
   payTrx,
   rates,
   settle,
-  shop,
+  newDepositProject,
   sightings,
   solid,
   worker,
 } from '../support/worker/deposit-fixture.js';
 
-beforeAll(openStage, START_LIMIT_MS);
+beforeAll(openFixture, START_LIMIT_MS);
 beforeEach(calm);
-afterAll(closeStage, START_LIMIT_MS);
+afterAll(closeFixture, START_LIMIT_MS);
 
 const taken = async (): Promise<void> => {
   await settle();
@@ -35,7 +35,7 @@ const taken = async (): Promise<void> => {
 };
 
 /** Inserts small payments of one sun each in earlier blocks, rated at 0.30 by default. */
-async function dust({ id, address }: Shop, count: number, rate: bigint | null = 30_000_000n): Promise<void> {
+async function dust({ id, address }: DepositProject, count: number, rate: bigint | null = 30_000_000n): Promise<void> {
   await database.query(
     `INSERT INTO deposit (txid, kind, place, project_id, address, from_address, asset, amount, block_number, block_id, block_at,
         status, reason, rate_e8)
@@ -77,7 +77,7 @@ const passesUntil = async (isDone: () => Promise<boolean>): Promise<void> => {
   throw new Error('it is not done after 200 passes');
 };
 
-const statesOf = async ({ id }: Shop): Promise<Record<string, number>> =>
+const statesOf = async ({ id }: DepositProject): Promise<Record<string, number>> =>
   Object.fromEntries(
     (
       await database.query<{ status: string; count: number }>(
@@ -87,7 +87,7 @@ const statesOf = async ({ id }: Shop): Promise<Record<string, number>> =>
     ).map(({ status, count }) => [status, count]),
   );
 
-const joined = async ({ id }: Shop): Promise<boolean> =>
+const joined = async ({ id }: DepositProject): Promise<boolean> =>
   (
     await database.query(
       `SELECT FROM deposit WHERE project_id = $1 AND status = 'pending' AND rate_e8 IS NOT NULL AND sum_id IS NULL LIMIT 1`,
@@ -97,7 +97,7 @@ const joined = async ({ id }: Shop): Promise<boolean> =>
 
 describe('a project with many small payments', () => {
   it('is credited with all of them by one payment that reaches the minimum, and a block reads a bounded number of rows', async () => {
-    const [to, other] = [await shop(), await shop()];
+    const [to, other] = [await newDepositProject(), await newDepositProject()];
     await dust(to, 12_000);
     await passesUntil(() => joined(to));
     await payTrx(to, 10_000_000);
@@ -118,11 +118,11 @@ describe('a project with many small payments', () => {
   });
 
   it('does the same work for one more small payment, however many came before', async () => {
-    const [few, many] = [await shop(), await shop()];
+    const [few, many] = [await newDepositProject(), await newDepositProject()];
     await dust(few, 10);
     await dust(many, 20_000);
     await passesUntil(async () => (await joined(few)) && (await joined(many)));
-    const workFor = async (to: Shop): Promise<number> => {
+    const workFor = async (to: DepositProject): Promise<number> => {
       await payTrx(to, 1);
       await settle();
       return rowsTouched(async () => follow());
@@ -132,7 +132,7 @@ describe('a project with many small payments', () => {
   });
 
   it('gets rates for the waiting ones in batches, and credit for their sum', async () => {
-    const to = await shop();
+    const to = await newDepositProject();
     await rates(
       () => undefined,
       () => 100_000_000n,
@@ -148,7 +148,7 @@ describe('a project with many small payments', () => {
   });
 
   it('keeps its sum right while the previous version credits small ones row by row', async () => {
-    const to = await shop();
+    const to = await newDepositProject();
     await payTrx(to, 4_000_000);
     await payTrx(to, 5_000_000);
     await taken();
@@ -191,7 +191,7 @@ describe('a lock that another session holds', () => {
     ['project', `SELECT id FROM project WHERE id = $1 FOR UPDATE`],
     ['balance', `SELECT project_id FROM credit_account WHERE project_id = $1 FOR UPDATE`],
   ])('on a project’s %s delays its own deposits alone, and they are credited once it ends', async (_of, statement) => {
-    const [busy, other] = [await shop(), await shop()];
+    const [busy, other] = [await newDepositProject(), await newDepositProject()];
     await locked(statement, [busy.id], async () => {
       await payTrx(busy, 20_000_000);
       await payTrx(busy, 1_000_000);
@@ -219,7 +219,7 @@ describe('a lock that another session holds', () => {
   });
 
   it('on a deposit seen at the head delays that one alone', async () => {
-    const [busy, other] = [await shop(), await shop()];
+    const [busy, other] = [await newDepositProject(), await newDepositProject()];
     await payTrx(busy, 20_000_000);
     await sightings();
     expect(await depositsOf(busy)).toMatchObject([{ status: 'pending', reason: 'not_solid' }]);
@@ -235,7 +235,7 @@ describe('a lock that another session holds', () => {
   });
 
   it('on a deposit that waits for a rate delays that one alone', async () => {
-    const [busy, other] = [await shop(), await shop()];
+    const [busy, other] = [await newDepositProject(), await newDepositProject()];
     await rates(
       () => undefined,
       () => 100_000_000n,

@@ -5,17 +5,17 @@ import { rateE8 } from '../../src/domain/units.js';
 import type { Config } from '../../src/config/config.js';
 import {
   calm,
-  closeStage,
+  closeFixture,
   database,
   depositsOf,
   follow,
   freeTurn,
-  openStage,
+  openFixture,
   openWorker,
   payToken,
   payTrx,
   settle,
-  shop,
+  newDepositProject,
   START_LIMIT_MS,
 } from '../support/worker/deposit-fixture.js';
 import { asAdmin } from '../setup/admin.js';
@@ -29,7 +29,7 @@ const QUIET = {
 let quiet: Awaited<ReturnType<typeof openWorker>>;
 
 beforeAll(async () => {
-  await openStage();
+  await openFixture();
   quiet = await openWorker(QUIET);
 }, START_LIMIT_MS);
 beforeEach(async () => {
@@ -38,7 +38,7 @@ beforeEach(async () => {
   await database.query(`DELETE FROM asset_rate`);
   await database.query(`UPDATE clock_mark SET followed_at = NULL`);
 });
-afterAll(closeStage, START_LIMIT_MS);
+afterAll(closeFixture, START_LIMIT_MS);
 
 const laterRates = () =>
   database.query(
@@ -50,13 +50,13 @@ const minutes = async (): Promise<unknown[]> => database.query(`SELECT asset FRO
 
 describe('a deposit', () => {
   it('is not credited at the rate of a future minute, neither a new one nor a waiting one', async () => {
-    const waiting = await shop();
+    const waiting = await newDepositProject();
     await payTrx(waiting, 20_000_000);
     await settle();
     await follow(quiet);
     expect(await depositsOf(waiting)).toMatchObject([{ reason: 'no_rate' }]);
     await laterRates();
-    const fresh = await shop();
+    const fresh = await newDepositProject();
     await payTrx(fresh, 20_000_000);
     await payToken(fresh, 6_000_000n);
     await settle();

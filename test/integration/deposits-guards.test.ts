@@ -14,30 +14,30 @@ import {
   GENESIS_MS,
   START_LIMIT_MS,
   calm,
-  closeStage,
+  closeFixture,
   creditedTo,
   database,
   depositsOf,
   follow,
   idOf,
   open,
-  openStage,
+  openFixture,
   operator,
   payTrx,
   settle,
-  shop,
+  newDepositProject,
 } from '../support/worker/deposit-fixture.js';
 import { untilWaiting } from '../setup/waiting.js';
 
 const CREDITS_MAX = 2n ** 53n - 1n;
 
-beforeAll(openStage, START_LIMIT_MS);
+beforeAll(openFixture, START_LIMIT_MS);
 beforeEach(calm);
-afterAll(closeStage, START_LIMIT_MS);
+afterAll(closeFixture, START_LIMIT_MS);
 
 describe('a payment', () => {
   it('that the balance cannot hold is held, and others’ payments in the same block are credited', async () => {
-    const [full, other] = [await shop(), await shop()];
+    const [full, other] = [await newDepositProject(), await newDepositProject()];
     const ledger = operator.get(Ledger);
     await ledger.topUp(full.id, credits(CREDITS_MAX - 25_000_000n), 'all of it', AUTHOR);
     const three = [await payTrx(full, 10_000_000), await payTrx(full, 11_000_000), await payTrx(other, 10_000_000)];
@@ -87,7 +87,7 @@ describe('a return', () => {
   const returns = () => operator.get(DepositReturns);
 
   it('goes to no address of the service, where it would be credited to no project or move nothing', async () => {
-    const [to, other] = [await shop(), await shop()];
+    const [to, other] = [await newDepositProject(), await newDepositProject()];
     await payTrx(to, 40_000_000);
     await settle();
     await follow();

@@ -13,9 +13,9 @@ import { verifyRecords } from '../../src/verify/verify.js';
 import { AUTHOR } from '../support/api/factory.js';
 import {
   START_LIMIT_MS,
-  type Shop,
+  type DepositProject,
   calm,
-  closeStage,
+  closeFixture,
   commandLine,
   creditedTo,
   database,
@@ -27,7 +27,7 @@ import {
   inTerminal,
   meddle,
   mine,
-  openStage,
+  openFixture,
   operator,
   otherToken,
   payToken,
@@ -36,7 +36,7 @@ import {
   rates,
   sendFrom,
   settle,
-  shop,
+  newDepositProject,
   signAndSend,
   solid,
   spies,
@@ -44,16 +44,16 @@ import {
   wallet,
 } from '../support/worker/deposit-fixture.js';
 
-beforeAll(openStage, START_LIMIT_MS);
+beforeAll(openFixture, START_LIMIT_MS);
 beforeEach(calm);
-afterAll(closeStage, START_LIMIT_MS);
+afterAll(closeFixture, START_LIMIT_MS);
 
 /** Expires the newest transaction of a return, by the chain's time. */
 const expire = async (id: bigint): Promise<void> => {
   await database.query(`UPDATE deposit_return SET expires_at = '2000-01-01' WHERE deposit_id = $1`, [id]);
 };
 
-const movementsOf = ({ address }: Shop) =>
+const movementsOf = ({ address }: DepositProject) =>
   database.query<{ kind: string; asset: string; amount: string }>(
     `SELECT kind, asset, amount::text FROM deposit_movement WHERE address = $1 ORDER BY block_number, kind`,
     [address],
@@ -61,7 +61,7 @@ const movementsOf = ({ address }: Shop) =>
 
 describe('a sweep', () => {
   it('is signed elsewhere, and its transfers and fees explain the rest', async () => {
-    const [to, empty] = [await shop(), await shop()];
+    const [to, empty] = [await newDepositProject(), await newDepositProject()];
     const treasury = newChainAccount();
     await payTrx(to, 50_000_000);
     await payToken(to, 20_000_000n);
@@ -104,7 +104,7 @@ describe('a sweep', () => {
   });
 
   it('goes to no deposit address, and a transfer between two of them is no project’s deposit', async () => {
-    const [one, other] = [await shop(), await shop()];
+    const [one, other] = [await newDepositProject(), await newDepositProject()];
     await expect(operator.get(Sweeps).plan({ to: other.address, keepSun: 0n, limit: 10 }, AUTHOR)).rejects.toThrow(
       'is a project’s deposit address',
     );
@@ -119,7 +119,7 @@ describe('a sweep', () => {
   });
 
   it('goes to no address that has paid a deposit, which goes on paying, and keeps no address without a plan', async () => {
-    const to = await shop();
+    const to = await newDepositProject();
     const kept = (address: string) => database.query(`SELECT FROM deposit_sweep_address WHERE address = $1`, [address]);
     await payTrx(to, 20_000_000);
     await settle();
@@ -143,7 +143,7 @@ describe('a sweep', () => {
 
 describe('a missed deposit', () => {
   it('is reported by an audit and recorded by a rescan, at the rate of its own minute, once', async () => {
-    const [seen, missed] = [await shop(), await shop()];
+    const [seen, missed] = [await newDepositProject(), await newDepositProject()];
     const from = (await solid()) + 1;
     await payToken(seen, 7_000_000n, otherToken);
     await payTrx(seen, 10_000_000);
@@ -172,10 +172,10 @@ describe('a missed deposit', () => {
   });
 
   it('is searched for beside live traffic, and neither doubles the other', async () => {
-    const shops = [await shop(), await shop()];
+    const projects = [await newDepositProject(), await newDepositProject()];
     const from = (await solid()) + 1;
     for (let round = 0; round < 8; round += 1) {
-      for (const to of shops) {
+      for (const to of projects) {
         await payTrx(to, 12_000_000);
         await payTrx(to, 4_000_001);
       }
@@ -187,7 +187,7 @@ describe('a missed deposit', () => {
     };
     await Promise.all([follow(), scan(), scan()]);
     await scan();
-    for (const to of shops) {
+    for (const to of projects) {
       expect(await depositsOf(to)).toHaveLength(16);
       // 96 TRX, and 32.000008 TRX in small payments of which some may still be pending.
       const waiting = (await depositsOf(to)).filter(({ status }) => status === 'pending');
@@ -214,8 +214,8 @@ describe('a return', () => {
   };
 
   /** Makes a credited deposit of 40 TRX. */
-  const paid = async (): Promise<{ to: Shop; id: bigint }> => {
-    const to = await shop();
+  const paid = async (): Promise<{ to: DepositProject; id: bigint }> => {
+    const to = await newDepositProject();
     await payTrx(to, 40_000_000);
     await settle();
     await follow();
@@ -274,7 +274,7 @@ describe('a return', () => {
   });
 
   it('that failed on chain is not paid, and gets another transaction', async () => {
-    const to = await shop();
+    const to = await newDepositProject();
     // TRX for a thousand energy. A token transfer needs more and burns all of it.
     await payTrx(to, 100_000);
     await payToken(to, 20_000_000n);
@@ -290,7 +290,7 @@ describe('a return', () => {
   });
 
   it('of a deposit that carried small ones removes only its own worth', async () => {
-    const to = await shop();
+    const to = await newDepositProject();
     await payTrx(to, 4_000_000);
     await settle();
     await payTrx(to, 7_000_000);
@@ -327,7 +327,7 @@ describe('a return', () => {
   });
 
   it('of spent credits is refused, and books nothing', async () => {
-    const to = await shop();
+    const to = await newDepositProject();
     await payTrx(to, 40_000_000);
     await settle();
     await follow();
@@ -339,7 +339,7 @@ describe('a return', () => {
   });
 
   it('of a waiting deposit, or of one credited with others, is refused, and of an ignored one books nothing', async () => {
-    const [small, odd] = [await shop(), await shop()];
+    const [small, odd] = [await newDepositProject(), await newDepositProject()];
     await payTrx(small, 4_000_000);
     const minute = Math.floor(((await wallet().headTime()) + 3000) / 60_000);
     await settle();
@@ -371,7 +371,7 @@ describe('a return', () => {
 });
 
 it('verify finds a deposit that is credited with more than its worth', async () => {
-  const to = await shop();
+  const to = await newDepositProject();
   await payTrx(to, 10_000_000);
   await settle();
   await follow();
@@ -393,7 +393,7 @@ it('verify finds a deposit that is credited with more than its worth', async () 
 
 it('the commands show the same', async () => {
   const run = commandLine;
-  const to = await shop();
+  const to = await newDepositProject();
   const from = (await solid()) + 1;
   await payTrx(to, 15_000_000);
   await settle();

@@ -8,9 +8,9 @@ import { findingsOf } from '../../src/verify/finding.js';
 import { verifyRecords } from '../../src/verify/verify.js';
 import {
   START_LIMIT_MS,
-  type Shop,
+  type DepositProject,
   calm,
-  closeStage,
+  closeFixture,
   commandLine,
   creditedTo,
   database,
@@ -19,13 +19,13 @@ import {
   follow,
   freeTurn,
   mine,
-  openStage,
+  openFixture,
   openWorker,
   payer,
   payToken,
   payTrx,
   settle,
-  shop,
+  newDepositProject,
   signAndSend,
   solid,
   tokenAct,
@@ -35,9 +35,9 @@ import {
 } from '../support/worker/deposit-fixture.js';
 import { cliWith } from '../support/cli.js';
 
-beforeAll(openStage, START_LIMIT_MS);
+beforeAll(openFixture, START_LIMIT_MS);
 beforeEach(calm);
-afterAll(closeStage, START_LIMIT_MS);
+afterAll(closeFixture, START_LIMIT_MS);
 
 /** Continues in a new worker, which has not asked about any address yet. */
 async function readAnew(): Promise<void> {
@@ -48,8 +48,8 @@ async function readAnew(): Promise<void> {
   await freeTurn();
 }
 
-async function blacklisted(): Promise<Shop> {
-  const to = await shop();
+async function blacklisted(): Promise<DepositProject> {
+  const to = await newDepositProject();
   await tokenAct('blacklist', { holder: to.address });
   await settle();
   return to;
@@ -92,7 +92,7 @@ describe('a payment to a blacklisted address', () => {
 
 describe('tokens that the owner destroys at a deposit address', () => {
   it('are a movement: the audit agrees, and verify reports no theft', async () => {
-    const to = await shop();
+    const to = await newDepositProject();
     await payToken(to, 12_000_000n);
     await settle();
     await follow();
@@ -190,7 +190,7 @@ interface Planned {
 }
 
 describe('a deprecated token', () => {
-  let paidBefore: Shop;
+  let paidBefore: DepositProject;
   const accept = (...more: string[]) => commandLine('deposits', 'accept-successor', localUsdtSuccessor, ...more);
   const withSuccessor = async (...args: string[]) =>
     cliWith({ ...env, TOKEN_CONTRACT: localUsdtSuccessor, USER: 'tester' })(
@@ -203,7 +203,7 @@ describe('a deprecated token', () => {
 
   it('has its successor accepted only by the chain’s evidence, and a rescan records payments since then', async () => {
     expect(await accept()).toMatchObject({ code: 1, err: expect.stringContaining('is not deprecated') });
-    const to = (paidBefore = await shop());
+    const to = (paidBefore = await newDepositProject());
     await payToken(to, 12_000_000n);
     const { blockNumber } = (await tokenAct('deprecate', { successor: localUsdtSuccessor })) as { blockNumber: number };
     await payToken(to, 50_000_000n);

@@ -10,9 +10,9 @@ import { newChainAccount } from '../../packages/local/src/chain-account.js';
 import { AUTHOR } from '../support/api/factory.js';
 import {
   START_LIMIT_MS,
-  type Shop,
+  type DepositProject,
   calm,
-  closeStage,
+  closeFixture,
   commandLine,
   creditedTo,
   database,
@@ -20,19 +20,19 @@ import {
   follow,
   idOf,
   mine,
-  openStage,
+  openFixture,
   operator,
   payTrx,
   sendFrom,
   settle,
-  shop,
+  newDepositProject,
   signAndSend,
   wallet,
 } from '../support/worker/deposit-fixture.js';
 
-beforeAll(openStage, START_LIMIT_MS);
+beforeAll(openFixture, START_LIMIT_MS);
 beforeEach(calm);
-afterAll(closeStage, START_LIMIT_MS);
+afterAll(closeFixture, START_LIMIT_MS);
 
 const taken = async (): Promise<void> => {
   await settle();
@@ -40,8 +40,8 @@ const taken = async (): Promise<void> => {
 };
 
 /** Creates a project with 50 TRX paid in. */
-async function paidShop(): Promise<Shop> {
-  const to = await shop();
+async function paidProject(): Promise<DepositProject> {
+  const to = await newDepositProject();
   await payTrx(to, 50_000_000);
   await taken();
   return to;
@@ -56,7 +56,7 @@ async function explainOutflows(): Promise<void> {
 
 describe('a payment from an address that a deposit address paid', () => {
   it('is held, whatever its size, and credited when the operator decides so', async () => {
-    const [from, to] = [await paidShop(), await shop()];
+    const [from, to] = [await paidProject(), await newDepositProject()];
     const lost = newChainAccount();
     await sendFrom(from, lost.address, 40_000_000n);
     await taken();
@@ -75,7 +75,7 @@ describe('a payment from an address that a deposit address paid', () => {
   });
 
   it('is held if both are in one block', async () => {
-    const [from, to] = [await paidShop(), await shop()];
+    const [from, to] = [await paidProject(), await newDepositProject()];
     const lost = newChainAccount();
     await payTrx({ id: '', address: lost.address }, 30_000_000);
     await mine(1);
@@ -88,7 +88,7 @@ describe('a payment from an address that a deposit address paid', () => {
   });
 
   it('is credited if a deposit was returned to that address', async () => {
-    const [from, to] = [await paidShop(), await shop()];
+    const [from, to] = [await paidProject(), await newDepositProject()];
     const customer = newChainAccount();
     await payTrx(from, 50_000_000);
     await taken();
@@ -104,7 +104,7 @@ describe('a payment from an address that a deposit address paid', () => {
 
 describe('a return', () => {
   it('is refused while an outflow is neither a sweep nor a return, and made once that is explained', async () => {
-    const [stolen, to] = [await paidShop(), await paidShop()];
+    const [stolen, to] = [await paidProject(), await paidProject()];
     const customer = newChainAccount().address;
     const txid = await sendFrom(stolen, newChainAccount().address, 40_000_000n);
     await taken();
@@ -122,24 +122,24 @@ describe('a return', () => {
 });
 
 describe('the number of a deposit address', () => {
-  const placeOf = async ({ address }: Shop): Promise<number> =>
+  const placeOf = async ({ address }: DepositProject): Promise<number> =>
     Number((await operator.get(DepositAddresses).list()).find((row) => row.address === address)!.place);
 
   it('leaves a gap on another server, once', async () => {
-    const before = await placeOf(await shop());
-    expect(await placeOf(await shop())).toBe(before + 1);
+    const before = await placeOf(await newDepositProject());
+    expect(await placeOf(await newDepositProject())).toBe(before + 1);
     // As the rows look after the dump was restored on another server.
     await database.query(`ALTER TABLE deposit_address DISABLE TRIGGER USER`);
     await database.query(`UPDATE deposit_address SET server_mark = 'the server before the restore'`);
     await database.query(`ALTER TABLE deposit_address ENABLE TRIGGER USER`);
-    const after = await placeOf(await shop());
+    const after = await placeOf(await newDepositProject());
     expect(after).toBeGreaterThanOrEqual(before + 10_000);
-    expect(await placeOf(await shop())).toBe(after + 1);
+    expect(await placeOf(await newDepositProject())).toBe(after + 1);
   });
 });
 
 it('verify finds a deposit credited at a rate that was not stored since its minute', async () => {
-  const to = await paidShop();
+  const to = await paidProject();
   const isFound = async (): Promise<boolean> =>
     findingsOf(await verifyRecords(database)).some(
       ({ check, facts }) => check === 'deposit-rates' && facts['rate'] === '30000000',

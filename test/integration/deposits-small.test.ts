@@ -12,10 +12,10 @@ import {
   MINUTE_MS,
   START_LIMIT_MS,
   type Json,
-  type Shop,
+  type DepositProject,
   calm,
   chain,
-  closeStage,
+  closeFixture,
   creditedTo,
   database,
   depositsOf,
@@ -23,13 +23,13 @@ import {
   freeTurn,
   infosOf,
   meddle,
-  openStage,
+  openFixture,
   openWorker,
   operator,
   payToken,
   payTrx,
   settle,
-  shop,
+  newDepositProject,
   spies,
   wallet,
 } from '../support/worker/deposit-fixture.js';
@@ -39,14 +39,14 @@ let quiet: INestApplicationContext;
 const QUIET = { RATE_SOURCES: 'binance', RATE_SOURCE_URLS: 'binance=http://127.0.0.1:1' };
 
 beforeAll(async () => {
-  await openStage();
+  await openFixture();
   quiet = await openWorker(QUIET);
 }, START_LIMIT_MS);
 beforeEach(async () => {
   await calm();
   await freeTurn();
 });
-afterAll(closeStage, START_LIMIT_MS);
+afterAll(closeFixture, START_LIMIT_MS);
 
 /** Sets a day of one rate before the chain's current minute, and an hour of another from that minute on. */
 async function rates(asset: 'TRX' | 'USDT', before: bigint, since: bigint | undefined): Promise<void> {
@@ -74,7 +74,7 @@ const taken = async (): Promise<void> => {
   await follow(quiet);
 };
 
-const eventsOf = async ({ id }: Shop): Promise<string[]> =>
+const eventsOf = async ({ id }: DepositProject): Promise<string[]> =>
   (
     await database.query<{ type: string; amount: string }>(
       `SELECT type, snapshot -> 'deposit' ->> 'amount' AS amount FROM event
@@ -83,17 +83,17 @@ const eventsOf = async ({ id }: Shop): Promise<string[]> =>
     )
   ).map(({ type, amount }) => `${type} ${amount}`);
 
-const statesOf = async (to: Shop): Promise<string[]> =>
+const statesOf = async (to: DepositProject): Promise<string[]> =>
   (await depositsOf(to)).map(({ status, reason, amount }) => `${amount} ${status} ${reason ?? ''}`.trim());
 
-const rowsOf = ({ id }: Shop) =>
+const rowsOf = ({ id }: DepositProject) =>
   database.query<{ id: bigint; status: string; credits: bigint | null }>(
     `SELECT id, status, credits FROM deposit WHERE project_id = $1 ORDER BY id`,
     [id],
   );
 
 /** Pays TRX by a contract. Only the first node shows the payment. */
-async function payByContract(to: Shop, ...amounts: readonly number[]): Promise<void> {
+async function payByContract(to: DepositProject, ...amounts: readonly number[]): Promise<void> {
   const internal = amounts.map((callValue) => ({
     caller_address: `41${'ab'.repeat(20)}`,
     transferTo_address: addressToHex(to.address),
@@ -107,7 +107,7 @@ async function payByContract(to: Shop, ...amounts: readonly number[]): Promise<v
           Array.isArray(info['log']) ? { ...info, internal_transactions: internal } : info,
         ),
   );
-  await payToken(await shop(), 7_000_000n);
+  await payToken(await newDepositProject(), 7_000_000n);
   await taken();
   spies[0].rest();
 }
@@ -119,7 +119,7 @@ describe('a payment that is too small alone', () => {
   ])(
     'is not held while TRX is far %s its median, and its sum is credited at the first normal rate',
     async (_where, far) => {
-      const to = await shop();
+      const to = await newDepositProject();
       await rates('TRX', 30_000_000n, far);
       for (const amount of [1, 2, 4_000_000]) await payTrx(to, amount);
       await taken();
@@ -144,7 +144,7 @@ describe('a payment that is too small alone', () => {
   );
 
   it('is in no event without a rate, and is credited with a larger payment that has one', async () => {
-    const to = await shop();
+    const to = await newDepositProject();
     await database.query(`DELETE FROM asset_rate`);
     await payTrx(to, 500_000);
     await taken();
@@ -159,7 +159,7 @@ describe('a payment that is too small alone', () => {
   });
 
   it('stays waiting for the previous version, which credits small ones with or without a rate', async () => {
-    const to = await shop();
+    const to = await newDepositProject();
     await database.query(`DELETE FROM asset_rate`);
     await payTrx(to, 500_000);
     await taken();
@@ -173,7 +173,7 @@ describe('a payment that is too small alone', () => {
   });
 
   it('in USDT waits without an event while it is below its peg', async () => {
-    const to = await shop();
+    const to = await newDepositProject();
     await rates('USDT', 100_000_000n, 98_000_000n);
     await payToken(to, 2_000_000n);
     await payToken(to, 4_000_000n);
@@ -187,7 +187,7 @@ describe('a payment that is too small alone', () => {
   });
 
   it('from before the rate was doubted keeps the rate of its own minute', async () => {
-    const to = await shop();
+    const to = await newDepositProject();
     await payTrx(to, 9_000_000);
     await taken();
     await rates('TRX', 30_000_000n, 40_000_000n);
@@ -202,7 +202,7 @@ describe('a payment that is too small alone', () => {
 
 describe('small payments that only one node has', () => {
   it('wait without an event, are in no sum of agreed ones, and are held once when their own sum reaches the minimum', async () => {
-    const to = await shop();
+    const to = await newDepositProject();
     await payByContract(to, 1_000_000, 1_000_000);
     await payTrx(to, 9_000_000);
     await taken();
@@ -233,7 +233,7 @@ describe('small payments that only one node has', () => {
   });
 
   it('are decided together: the operator ignores the whole sum, and none that came after it', async () => {
-    const to = await shop();
+    const to = await newDepositProject();
     await payByContract(to, 6_000_000, 6_000_000, 3_000_000);
     const held = (await rowsOf(to)).find(({ status }) => status === 'held')!;
     await operator.get(DepositBook).resolveHeld(held.id, false, AUTHOR);
@@ -249,7 +249,7 @@ describe('small payments that only one node has', () => {
   });
 
   it('are also held once if the rate is doubted meanwhile', async () => {
-    const to = await shop();
+    const to = await newDepositProject();
     await rates('TRX', 30_000_000n, 34_000_000n);
     await payByContract(to, 6_000_000, 6_000_000);
     expect(await eventsOf(to)).toEqual([]);
@@ -268,7 +268,7 @@ it('holds a sum beyond one node’s daily limit once, and credits it whole', asy
     TRON_SOLIDITY_NODE_URLS: spies[0].url,
     DEPOSIT_AUTO_MAX_USD: '1',
   });
-  const to = await shop();
+  const to = await newDepositProject();
   for (const amount of [9_000_000, 9_000_000, 1, 2]) {
     await payTrx(to, amount);
     await settle();

@@ -5,9 +5,9 @@ import { findingsOf } from '../../src/verify/finding.js';
 import { verifyRecords } from '../../src/verify/verify.js';
 import {
   START_LIMIT_MS,
-  type Shop,
+  type DepositProject,
   calm,
-  closeStage,
+  closeFixture,
   creditedTo,
   database,
   depositsOf,
@@ -15,20 +15,20 @@ import {
   follow,
   freeTurn,
   idOf,
-  openStage,
+  openFixture,
   openWorker,
   otherToken,
   payToken,
   payer,
   settle,
-  shop,
+  newDepositProject,
   solid,
 } from '../support/worker/deposit-fixture.js';
 import { cliWith } from '../support/cli.js';
 
-beforeAll(openStage, START_LIMIT_MS);
+beforeAll(openFixture, START_LIMIT_MS);
 beforeEach(calm);
-afterAll(closeStage, START_LIMIT_MS);
+afterAll(closeFixture, START_LIMIT_MS);
 
 /** Runs the CLI of an operator with a changed TOKEN_CONTRACT. */
 const withOtherToken = async (...args: string[]) =>
@@ -36,7 +36,7 @@ const withOtherToken = async (...args: string[]) =>
 
 describe('a changed TOKEN_CONTRACT', () => {
   it('stops a worker’s reading, and names the token of deposits', async () => {
-    const to = await shop();
+    const to = await newDepositProject();
     await payToken(to, 70_000_000n, otherToken);
     await settle();
     await freeTurn();
@@ -51,7 +51,7 @@ describe('a changed TOKEN_CONTRACT', () => {
   });
 
   it('lets no command credit, sweep or return, and a rescan records nothing of the other token', async () => {
-    const to = await shop();
+    const to = await newDepositProject();
     await payToken(to, 12_000_000n);
     await payToken(to, 50_000_000n, otherToken);
     await settle();
@@ -76,7 +76,7 @@ describe('a changed TOKEN_CONTRACT', () => {
 });
 
 /** Changes rows with triggers off, as only the database's owner can. */
-const falsify = (of: Shop, contract: string | null) =>
+const falsify = (of: DepositProject, contract: string | null) =>
   database.transaction(async (tx) => {
     await tx.query(`SET LOCAL session_replication_role = replica`);
     await tx.query(`UPDATE deposit SET contract = $2 WHERE project_id = $1`, [of.id, contract]);
@@ -84,7 +84,7 @@ const falsify = (of: Shop, contract: string | null) =>
 
 describe('a deposit', () => {
   it('is stored with its token, and verify finds one of another token', async () => {
-    const to = await shop();
+    const to = await newDepositProject();
     await payToken(to, 12_000_000n);
     await settle();
     await follow();

@@ -13,10 +13,10 @@ import { callsOf, STAKER, stakeCall, STRICT_CALLER } from '../devnet/contracts/p
 import { AUTHOR } from '../support/api/factory.js';
 import {
   START_LIMIT_MS,
-  type Shop,
+  type DepositProject,
   calm,
   chain,
-  closeStage,
+  closeFixture,
   commandLine,
   creditedTo,
   database,
@@ -25,27 +25,27 @@ import {
   idOf,
   idsOf,
   mine,
-  openStage,
+  openFixture,
   operator,
   payTrx,
   payer,
   rates,
   sendFrom,
   settle,
-  shop,
+  newDepositProject,
   signAndSend,
   solid,
   unexplained,
   wallet,
 } from '../support/worker/deposit-fixture.js';
 
-beforeAll(openStage, START_LIMIT_MS);
+beforeAll(openFixture, START_LIMIT_MS);
 beforeEach(calm);
-afterAll(closeStage, START_LIMIT_MS);
+afterAll(closeFixture, START_LIMIT_MS);
 
 describe('outflows of a deposit address', () => {
   it('to another party are found until they are explained, even if every balance matches; a sweep and a return are not', async () => {
-    const [swept, returned, robbed] = [await shop(), await shop(), await shop()];
+    const [swept, returned, robbed] = [await newDepositProject(), await newDepositProject(), await newDepositProject()];
     for (const to of [swept, returned, robbed]) await payTrx(to, 40_000_000);
     await settle();
     await follow();
@@ -85,7 +85,7 @@ describe('outflows of a deposit address', () => {
 });
 
 it('a return worth less than one credit, of a deposit that carried small ones, removes nothing and is paid once', async () => {
-  const to = await shop();
+  const to = await newDepositProject();
   // At this rate a sun is worth less than a credit.
   await rates(
     () => 8_000_000n,
@@ -109,7 +109,7 @@ it('a return worth less than one credit, of a deposit that carried small ones, r
 });
 
 it('an explained balance is no finding, up to that amount', async () => {
-  const to = await shop();
+  const to = await newDepositProject();
   await payTrx(to, 15_000_000);
   await settle();
   await follow();
@@ -159,7 +159,7 @@ describe('TRX that a contract pays', () => {
   }
 
   /** A contract freezes stake, then pays. One node keeps all internal transactions, the other only the payments. */
-  async function payAfterFreezing(to: Shop, ...amounts: number[]): Promise<{ txid: string; by: string }> {
+  async function payAfterFreezing(to: DepositProject, ...amounts: number[]): Promise<{ txid: string; by: string }> {
     await chain.control('node', { index: 1, saveInternal: 'transfers' });
     const [by, staker] = [await deploy(STRICT_CALLER), await deploy(STAKER)];
     const data = `00000000${stakeCall('freeze', 2 * TRX)}`;
@@ -184,7 +184,7 @@ describe('TRX that a contract pays', () => {
   afterEach(() => chain.control('node', { index: 1, saveInternal: 'all' }));
 
   it('after it froze stake is one agreed deposit, whatever entries of the stake a node keeps', async () => {
-    const to = await shop();
+    const to = await newDepositProject();
     await payAfterFreezing(to, 11 * TRX);
     await follow();
     expect(await depositsOf(to)).toMatchObject([{ status: 'credited', reason: null, amount: '11000000' }]);
@@ -192,7 +192,7 @@ describe('TRX that a contract pays', () => {
   });
 
   it('is known under its place from when all entries of a receipt counted, and another one has its own place', async () => {
-    const to = await shop();
+    const to = await newDepositProject();
     const from = (await solid()) + 1;
     const { txid, by } = await payAfterFreezing(to, 12 * TRX, 13 * TRX);
     // The first payment's place is behind two other entries; the second payment was missed.
@@ -213,7 +213,7 @@ describe('TRX that a contract pays', () => {
 });
 
 it('does not return again what a lost return already paid to the address', async () => {
-  const to = await shop();
+  const to = await newDepositProject();
   await payTrx(to, 15_000_000);
   await payTrx(to, 15_000_000);
   await settle();

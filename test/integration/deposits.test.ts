@@ -20,7 +20,7 @@ import {
   START_LIMIT_MS,
   XPUB,
   calm,
-  closeStage,
+  closeFixture,
   creditedTo,
   database,
   depositsOf,
@@ -30,7 +30,7 @@ import {
   meddle,
   mine,
   open,
-  openStage,
+  openFixture,
   openWorker,
   operator,
   payToken,
@@ -39,19 +39,19 @@ import {
   laterRate,
   rates,
   settle,
-  shop,
+  newDepositProject,
   spies,
   wallet,
   worker,
 } from '../support/worker/deposit-fixture.js';
 
-beforeAll(openStage, START_LIMIT_MS);
+beforeAll(openFixture, START_LIMIT_MS);
 beforeEach(calm);
-afterAll(closeStage, START_LIMIT_MS);
+afterAll(closeFixture, START_LIMIT_MS);
 
 describe('a payment', () => {
   it('in TRX and one in USDT are credited once, when their block is solid', async () => {
-    const to = await shop();
+    const to = await newDepositProject();
     await payTrx(to, 12_345_678);
     await mine(1);
     await follow();
@@ -71,7 +71,7 @@ describe('a payment', () => {
   });
 
   it('is in an event, as in the database', async () => {
-    const to = await shop();
+    const to = await newDepositProject();
     await payTrx(to, 20_000_000);
     await settle();
     await follow();
@@ -97,7 +97,7 @@ describe('a payment', () => {
   });
 
   it('is also credited to frozen and postpaid projects', async () => {
-    const to = await shop();
+    const to = await newDepositProject();
     await operator.get(Ledger).setFrozen(to.id, true, AUTHOR);
     await payTrx(to, 10_000_000);
     await settle();
@@ -106,7 +106,7 @@ describe('a payment', () => {
   });
 
   it('of another token is counted by day, without an event', async () => {
-    const to = await shop();
+    const to = await newDepositProject();
     await payToken(to, 7_000_000n, otherToken);
     await payToken(to, 8_000_000n, otherToken);
     await settle();
@@ -120,7 +120,7 @@ describe('a payment', () => {
   });
 
   it('made twice to one address by one transaction is two deposits', async () => {
-    const to = await shop();
+    const to = await newDepositProject();
     meddle(spies, (path, answer) =>
       path === BLOCK ? answer : infosOf(answer).map((info) => ({ ...info, log: twice(info['log']) })),
     );
@@ -135,7 +135,7 @@ describe('a payment', () => {
     Array.isArray(list) ? [...(list as unknown[]), ...(list as unknown[])] : list;
 
   it('from one of our own addresses is no payment', async () => {
-    const to = await shop();
+    const to = await newDepositProject();
     await database.query(
       `INSERT INTO pool_wallet (address, role, permission_id, key_address, key_sealed) VALUES ($1, 'pool', 0, $1, '\\x00')`,
       [payer.address],
@@ -152,7 +152,7 @@ describe('a payment', () => {
 
 describe('small payments', () => {
   it('wait until their sum reaches the minimum, each at its own rate', async () => {
-    const [to, other] = [await shop(), await shop()];
+    const [to, other] = [await newDepositProject(), await newDepositProject()];
     for (const amount of [4_000_000, 5_999_999]) {
       await payTrx(to, amount);
       await settle();
@@ -183,7 +183,7 @@ describe('small payments', () => {
   });
 
   it('by the hundred in one block are one entry, and later ones wait again', async () => {
-    const to = await shop();
+    const to = await newDepositProject();
     for (let payment = 0; payment < 12; payment += 1) await payTrx(to, 1_000_000 + payment);
     await settle();
     await follow();
@@ -201,7 +201,7 @@ describe('small payments', () => {
 
 describe('the rate', () => {
   it('is that of the block’s minute, whenever it is read', async () => {
-    const to = await shop();
+    const to = await newDepositProject();
     const head = (await wallet().headTime()) + 3000;
     const minute = Math.floor((head - GENESIS_MS) / MINUTE_MS);
     await rates(
@@ -216,7 +216,7 @@ describe('the rate', () => {
   });
 
   it('is awaited, and the deposit credited once there is one', async () => {
-    const to = await shop();
+    const to = await newDepositProject();
     await rates(
       () => undefined,
       () => undefined,
@@ -242,7 +242,7 @@ describe('the rate', () => {
     ['above', 34_000_000n],
     ['below', 26_000_000n],
   ])('that is more than a tenth %s the median of a day holds the deposit for the operator', async (_where, rate) => {
-    const [to, other] = [await shop(), await shop()];
+    const [to, other] = [await newDepositProject(), await newDepositProject()];
     const minute = Math.floor(((await wallet().headTime()) + 3000 - GENESIS_MS) / MINUTE_MS);
     await rates(
       (each) => (each >= minute ? rate : 30_000_000n),
@@ -269,7 +269,7 @@ describe('the rate', () => {
   });
 
   it('of USDT is never above a dollar, and below 0.99 the deposit waits', async () => {
-    const [dear, cheap, lost] = [await shop(), await shop(), await shop()];
+    const [dear, cheap, lost] = [await newDepositProject(), await newDepositProject(), await newDepositProject()];
     for (const [to, rate] of [
       [dear, 101_000_000n],
       [cheap, 99_500_000n],
@@ -293,7 +293,7 @@ describe('the rate', () => {
   });
 
   it('awaited by more deposits than one step decides keeps none waiting that has one', async () => {
-    const [poor, rich] = [await shop(), await shop()];
+    const [poor, rich] = [await newDepositProject(), await newDepositProject()];
     await rates(
       () => 30_000_000n,
       () => 98_000_000n,
@@ -333,7 +333,7 @@ describe('addresses', () => {
       rows.map((_, index) => [BigInt(index), key.addressAt(index)]),
     );
     expect(await addresses.listMismatched()).toEqual([]);
-    const to = await shop();
+    const to = await newDepositProject();
     await database.query(`ALTER TABLE deposit_address DISABLE TRIGGER deposit_address_kept`);
     await database.query(`UPDATE deposit_address SET address = $1 WHERE project_id = $2`, [
       newChainAccount().address,
@@ -345,7 +345,7 @@ describe('addresses', () => {
   });
 
   it('never change and are never deleted', async () => {
-    const { id } = await shop();
+    const { id } = await newDepositProject();
     for (const statement of [`UPDATE deposit_address SET place = place + 100000`, `DELETE FROM deposit_address`]) {
       await expect(database.query(`${statement} WHERE project_id = $1`, [id])).rejects.toThrow('append-only');
     }

@@ -7,20 +7,20 @@ import { expectError } from '../support/api/answers.js';
 import { HmacCustomer, type Answer } from '../support/api/client.js';
 import { FamilyClient } from './family-client.js';
 import { AUTHOR, makeCustomer, openApi, type TestApi } from '../support/api/factory.js';
-import { startMember } from '../support/api/processes.js';
+import { startProcess } from '../support/api/processes.js';
 import { newOwner } from '../support/chain/order-chain.js';
-import { balanceOf, openOrderWorld, withKey, type OrderWorld } from '../support/api/order-fixture.js';
+import { balanceOf, openOrderFixture, withKey, type OrderFixture } from '../support/api/order-fixture.js';
 import { openProxy } from '../support/database/proxy.js';
 import { walletsOn } from '../support/api/services.js';
 import type { ErrorCode } from '../../src/domain/errors.js';
 
-let world: OrderWorld;
+let fixture: OrderFixture;
 /** The same service with a waiting limit of one second. */
 let hasty: TestApi;
 
 beforeAll(async () => {
-  world = await openOrderWorld();
-  hasty = await openApi({ ...world.env, RENT_HOLD_SEC: '1', DATABASE_POOL_MAX: '4' });
+  fixture = await openOrderFixture();
+  hasty = await openApi({ ...fixture.env, RENT_HOLD_SEC: '1', DATABASE_POOL_MAX: '4' });
   // A new Redis refuses signatures from its first second.
   const first = await newRenter();
   await until(async () => ((await first.http.get('/v1/balance')).status === 200 ? true : undefined), 10_000, 'nonces');
@@ -28,7 +28,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await hasty.close();
-  await world.close();
+  await fixture.close();
 }, 60_000);
 
 interface Renter {
@@ -40,15 +40,15 @@ interface Renter {
 }
 
 async function newRenter(balance?: bigint): Promise<Renter> {
-  const { merchant, apiKey } = await makeCustomer(world.api, balance);
+  const { merchant, apiKey } = await makeCustomer(fixture.api, balance);
   return {
-    client: new FamilyClient(world.api.baseUrl, merchant, apiKey),
-    http: new HmacCustomer(world.api.baseUrl, merchant, apiKey),
+    client: new FamilyClient(fixture.api.baseUrl, merchant, apiKey),
+    http: new HmacCustomer(fixture.api.baseUrl, merchant, apiKey),
     hasty: new FamilyClient(hasty.baseUrl, merchant, apiKey),
   };
 }
 
-const body = (more: object = {}) => ({ receive_address: world.receiver(), energy: 65_000, ...more });
+const body = (more: object = {}) => ({ receive_address: fixture.receiver(), energy: 65_000, ...more });
 
 const rentOnce = (http: HmacCustomer, key: string, more: object = {}): Promise<Answer> =>
   http.post('/v1/energy/rent', body(more), withKey(key));
@@ -108,7 +108,7 @@ describe('a rental that is refunded while its caller waits', () => {
     const before = await balanceOf(http);
     const answering = rentOnce(http, 'refund');
     await taken(http, 'refund');
-    await world.refund(http, 'refund');
+    await fixture.refund(http, 'refund');
     const first = await answering;
     expect(first.status).toBe(502);
     expect(Object.keys(first.body).sort()).toEqual([...MEMBERS, ...FAILED].sort());
@@ -126,7 +126,7 @@ describe('a rental that is refunded while its caller waits', () => {
     const { http, client } = await newRenter();
     const renting = client.rent(body(), 'repeated');
     await taken(http, 'repeated');
-    await world.refund(http, 'repeated');
+    await fixture.refund(http, 'repeated');
     expect(await renting).toMatchObject({ idempotency_key: 'repeated', status: 'refused', settled: true });
     expect(client.attempts).toBe(2);
     expect(await ordersOf(http)).toHaveLength(1);
@@ -153,26 +153,26 @@ describe('our refusals', () => {
     await expectRefused(renter, { quote_ref: 'forged' }, 'QUOTE_NOT_FOUND');
     await expectRefused(renter, body({ energy: 6000 }), 'NOT_WORTH_RENTING');
     await expectRefused(renter, body({ receive_address: newOwner().address }), 'RECEIVER_NOT_ACTIVATED');
-    await expectRefused(renter, body({ receive_address: world.chain.token }), 'RECEIVER_NOT_SUPPORTED');
+    await expectRefused(renter, body({ receive_address: fixture.chain.token }), 'RECEIVER_NOT_SUPPORTED');
     const { ref } = await renter.client.quote(body());
     await expectRefused(renter, { quote_ref: ref, energy: 70_000 }, 'QUOTE_MISMATCH');
     await expectRefused(await newRenter(1n), body(), 'INSUFFICIENT_CREDITS');
-    const wallets = walletsOn(world.api.database, world.api.app);
-    await wallets.setStatus(world.chain.pool.address, 'paused', AUTHOR);
+    const wallets = walletsOn(fixture.api.database, fixture.api.app);
+    await wallets.setStatus(fixture.chain.pool.address, 'paused', AUTHOR);
     try {
       await expectRefused(renter, body(), 'CAPACITY_UNAVAILABLE');
     } finally {
-      await wallets.setStatus(world.chain.pool.address, 'active', AUTHOR);
+      await wallets.setStatus(fixture.chain.pool.address, 'active', AUTHOR);
     }
     const byQuote = await newRenter();
-    await world.api.projects.setOptions(byQuote.http.merchant, { requireQuote: true }, AUTHOR);
+    await fixture.api.projects.setOptions(byQuote.http.merchant, { requireQuote: true }, AUTHOR);
     await expectRefused(byQuote, body(), 'QUOTE_REQUIRED');
   });
 
   test('of a purchase leave the key free for the same purchase', async () => {
     const { http, hasty: client } = await newRenter(1n);
     expectError(await rentOnce(http, 'poor'), 'INSUFFICIENT_CREDITS');
-    await world.api.ledger.topUp(http.merchant, 1_000_000_000n as never, `more-${http.merchant}`, AUTHOR);
+    await fixture.api.ledger.topUp(http.merchant, 1_000_000_000n as never, `more-${http.merchant}`, AUTHOR);
     expect(await client.rent(body(), 'poor')).toMatchObject({ idempotency_key: 'poor', status: 'unresolved' });
   });
 
@@ -227,7 +227,7 @@ describe('wrong inputs', () => {
 
   test('every path except the balance requires HMAC', async () => {
     const { http } = await newRenter();
-    const byMd5 = await makeCustomer(world.api);
+    const byMd5 = await makeCustomer(fixture.api);
     for (const path of ['/v1/energy/quote', '/v1/energy/rent', '/v1/energy/order', '/v1/credits/topup']) {
       expectError(await byMd5.post(path, {}), 'HMAC_REQUIRED');
     }
@@ -283,8 +283,8 @@ describe('credits', () => {
 
   test('a postpaid project has its limit, or the largest integer without one, and no remaining amount', async () => {
     const postpaid = async (debtLimitCredits: bigint | undefined) => {
-      const { merchant, apiKey } = await makeCustomer(world.api, 0n, { kind: 'postpaid', debtLimitCredits } as never);
-      return new FamilyClient(world.api.baseUrl, merchant, apiKey).balance({});
+      const { merchant, apiKey } = await makeCustomer(fixture.api, 0n, { kind: 'postpaid', debtLimitCredits } as never);
+      return new FamilyClient(fixture.api.baseUrl, merchant, apiKey).balance({});
     };
     const [limited, unlimited] = [await postpaid(5_000n), await postpaid(undefined)];
     expect(limited).toMatchObject({ is_postpaid: true, debt_limit_credits: 5000, can_execute_gas_operations: true });
@@ -303,7 +303,7 @@ describe('credits', () => {
 describe('waiting', () => {
   test('holds no connection to the database, however many wait', async () => {
     const renter = await newRenter(100_000_000_000n);
-    const patient = await openApi({ ...world.env, DATABASE_POOL_MAX: '4' });
+    const patient = await openApi({ ...fixture.env, DATABASE_POOL_MAX: '4' });
     try {
       const http = renter.http.at(patient.baseUrl);
       const keys = Array.from({ length: 12 }, (_, index) => `wait-${index.toString()}`);
@@ -322,7 +322,7 @@ describe('waiting', () => {
 
   test('is granted to 2 000 in a process, 500 of them of one project, and further ones are answered immediately', async () => {
     const [renter, other] = [await newRenter(), await newRenter()];
-    const full = await openApi(world.env);
+    const full = await openApi(fixture.env);
     try {
       const waits = full.app.get(OrderWaits);
       const fill = (projectId: string): void => {
@@ -340,10 +340,10 @@ describe('waiting', () => {
       fill('c');
       const further = await rentOnce(other.http.at(full.baseUrl), 'further');
       expect([further.status, further.body.status]).toEqual([409, 'unresolved']);
-      await world.refund(other.http, 'held');
+      await fixture.refund(other.http, 'held');
       expect((await held).body.status).toBe('refused');
       // Ends the order that got no place.
-      await world.refund(other.http, 'further');
+      await fixture.refund(other.http, 'further');
     } finally {
       await full.close();
     }
@@ -351,7 +351,7 @@ describe('waiting', () => {
 
   test('a broken connection costs a client nothing: it repeats and gets the same order', async () => {
     const renter = await newRenter();
-    const proxy = await openProxy(world.api.baseUrl);
+    const proxy = await openProxy(fixture.api.baseUrl);
     try {
       const client = new FamilyClient(new URL(proxy.url).origin, renter.http.merchant, renter.http.apiKey);
       const renting = client.rent(body(), 'broken');
@@ -359,7 +359,7 @@ describe('waiting', () => {
       proxy.cut();
       proxy.mend();
       const [before] = (await ordersOf(renter.http)) as { id: number }[];
-      await world.refund(renter.http, 'broken');
+      await fixture.refund(renter.http, 'broken');
       expect(await renting).toMatchObject({ id: before!.id, status: 'refused' });
       expect(client.attempts).toBeGreaterThan(1);
       expect(await ordersOf(renter.http)).toHaveLength(1);
@@ -374,7 +374,7 @@ describe('a rental that is delivered', () => {
     const { http, client, hasty: impatient } = await newRenter();
     const open = await impatient.rent(body(), 'before');
     expect(open.status).toBe('unresolved');
-    const worker = await startMember('worker', world.env);
+    const worker = await startProcess('worker', fixture.env);
     try {
       const first = await rentOnce(http, 'now', { duration_sec: 300 });
       expect(first.status).toBe(200);

@@ -12,7 +12,8 @@ import { credits } from '../../src/domain/units.js';
 import { AUTHOR, makeCustomer } from '../support/api/factory.js';
 import { openLog } from '../support/log.js';
 import { apiKeysOn } from '../support/api/services.js';
-import { openOrderWorld, refundOrder, settleOrder, withKey, type OrderWorld } from '../support/api/order-fixture.js';
+import type { OrderFixture } from '../support/api/order-fixture.js';
+import { openOrderFixture, refundOrder, settleOrder, withKey } from '../support/api/order-fixture.js';
 
 interface Seen {
   readonly id: string;
@@ -27,17 +28,17 @@ interface Seen {
 }
 
 const LIMIT_MS = 60_000;
-let world: OrderWorld;
+let fixture: OrderFixture;
 let database: Database;
 let log: EventLog;
 
 beforeAll(async () => {
-  world = await openOrderWorld();
-  database = world.api.database;
+  fixture = await openOrderFixture();
+  database = fixture.api.database;
   log = new EventLog(database);
 }, 60_000);
 
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
 const newNumberer = (on = database): Numberer => new Numberer(on, new Metrics(), openLog('silent'));
 
@@ -65,7 +66,7 @@ const lastOf = (events: readonly Seen[]): bigint => BigInt(events.at(-1)?.positi
 
 /** Opens a separate session, so that its transaction stays open. */
 async function session(): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: world.env['DATABASE_URL']! });
+  const client = new pg.Client({ connectionString: fixture.env['DATABASE_URL']! });
   client.on('error', () => undefined);
   await client.connect();
   return client;
@@ -80,16 +81,16 @@ const addEvent = `INSERT INTO event (project_id, type, snapshot)
 const nameIn = (event: Seen): string => (event.data.project as unknown as { name: string }).name;
 
 async function buy(customer: Customer, key: string, receiver = 0): Promise<Record<string, unknown>> {
-  const order = { receive_address: world.receiver(receiver), energy: 65_000, duration_sec: 3600 };
+  const order = { receive_address: fixture.receiver(receiver), energy: 65_000, duration_sec: 3600 };
   const answer = await customer.post('/v1/orders', order, withKey(key));
   expect(answer.status).toBe(202);
   return answer.body;
 }
 
 it('reports an accepted and refunded order as it was at each moment, however late it is numbered', async () => {
-  const customer = await makeCustomer(world.api);
+  const customer = await makeCustomer(fixture.api);
   const accepted = await buy(customer, 'reported');
-  await refundOrder(world.api, customer.merchant, 'reported');
+  await refundOrder(fixture.api, customer.merchant, 'reported');
   const refunded = (await customer.get('/v1/orders/reported')).body;
   expect(await readAll(customer.merchant)).toEqual([]);
   await numberAll();
@@ -104,25 +105,25 @@ it('reports an accepted and refunded order as it was at each moment, however lat
 });
 
 it('a refused order has no event', async () => {
-  const customer = await makeCustomer(world.api, 0n);
-  const order = { receive_address: world.receiver(), energy: 65_000, duration_sec: 3600 };
+  const customer = await makeCustomer(fixture.api, 0n);
+  const order = { receive_address: fixture.receiver(), energy: 65_000, duration_sec: 3600 };
   expect((await customer.post('/v1/orders', order)).status).toBe(402);
   await numberAll();
   expect(await readAll(customer.merchant)).toEqual([]);
 });
 
 it('reports acts on a project: a freeze, its end, and compensations for an order', async () => {
-  const customer = await makeCustomer(world.api);
+  const customer = await makeCustomer(fixture.api);
 
   const order = await buy(customer, 'compensated');
   const id = BigInt(order['id'] as number);
-  await expect(world.api.ledger.compensate(id, credits(5n), AUTHOR)).rejects.toThrow('not settled');
-  await settleOrder(world.api, id);
-  await world.api.ledger.compensate(id, credits(5n), AUTHOR);
-  await world.api.ledger.compensate(id, credits(7n), AUTHOR);
-  await world.api.ledger.setFrozen(customer.merchant, true, AUTHOR);
-  await world.api.ledger.setFrozen(customer.merchant, true, AUTHOR);
-  await world.api.ledger.setFrozen(customer.merchant, false, AUTHOR);
+  await expect(fixture.api.ledger.compensate(id, credits(5n), AUTHOR)).rejects.toThrow('not settled');
+  await settleOrder(fixture.api, id);
+  await fixture.api.ledger.compensate(id, credits(5n), AUTHOR);
+  await fixture.api.ledger.compensate(id, credits(7n), AUTHOR);
+  await fixture.api.ledger.setFrozen(customer.merchant, true, AUTHOR);
+  await fixture.api.ledger.setFrozen(customer.merchant, true, AUTHOR);
+  await fixture.api.ledger.setFrozen(customer.merchant, false, AUTHOR);
   await numberAll();
   const events = await readAll(customer.merchant);
   const gifts = ['order.compensated', 'order.compensated'];
@@ -136,12 +137,12 @@ it('reports acts on a project: a freeze, its end, and compensations for an order
 });
 
 it('the log has the changes of a key, and nothing of its secrets', async () => {
-  const customer = await makeCustomer(world.api);
-  const keys = apiKeysOn(database, world.api.app);
+  const customer = await makeCustomer(fixture.api);
+  const keys = apiKeysOn(database, fixture.api.app);
   const { id, apiKey } = await keys.create(customer.merchant, { name: 'reports', scopes: ['read'] }, AUTHOR);
   const rotated = await keys.rotate(id, 3600, AUTHOR);
   await keys.revoke(id, AUTHOR);
-  const primary = await world.api.projects.rotateKey(customer.merchant, AUTHOR);
+  const primary = await fixture.api.projects.rotateKey(customer.merchant, AUTHOR);
   await numberAll();
   const events = await readAll(customer.merchant);
   expect(typesOf(events)).toEqual(['key.created', 'key.rotated', 'key.revoked', 'key.rotated']);
@@ -167,11 +168,11 @@ describe('a balance below its project’s threshold', () => {
 
   /** Creates a project whose balance exceeds its threshold by this many orders. */
   async function makeWatched(ordersAbove: bigint): Promise<{ customer: Customer; price: bigint; low: bigint }> {
-    const customer = await makeCustomer(world.api);
+    const customer = await makeCustomer(fixture.api);
     const price = BigInt((await buy(customer, 'first'))['credits'] as number);
-    const { balanceCredits } = (await world.api.ledger.balanceOf(customer.merchant))!;
+    const { balanceCredits } = (await fixture.api.ledger.balanceOf(customer.merchant))!;
     const low = balanceCredits - ordersAbove * price;
-    await world.api.ledger.setLowBalance(customer.merchant, credits(low), AUTHOR);
+    await fixture.api.ledger.setLowBalance(customer.merchant, credits(low), AUTHOR);
     return { customer, price, low };
   }
 
@@ -189,12 +190,12 @@ describe('a balance below its project’s threshold', () => {
         low_balance_credits: Number(low),
       },
     });
-    const other = await makeCustomer(world.api, PRICE);
-    await world.api.ledger.setLowBalance(other.merchant, credits(2n * PRICE), AUTHOR);
-    await world.api.ledger.adjust(other.merchant, credits(-1n), 'below already', AUTHOR);
+    const other = await makeCustomer(fixture.api, PRICE);
+    await fixture.api.ledger.setLowBalance(other.merchant, credits(2n * PRICE), AUTHOR);
+    await fixture.api.ledger.adjust(other.merchant, credits(-1n), 'below already', AUTHOR);
     expect(await lowEvents(other)).toEqual([]);
-    await world.api.ledger.setLowBalance(other.merchant, credits(PRICE / 2n), AUTHOR);
-    await world.api.ledger.adjust(other.merchant, credits(-PRICE / 2n), 'falls below', AUTHOR);
+    await fixture.api.ledger.setLowBalance(other.merchant, credits(PRICE / 2n), AUTHOR);
+    await fixture.api.ledger.adjust(other.merchant, credits(-PRICE / 2n), 'falls below', AUTHOR);
     expect(await lowEvents(other)).toHaveLength(1);
   });
 
@@ -202,14 +203,14 @@ describe('a balance below its project’s threshold', () => {
     const { customer } = await makeWatched(0n);
     await buy(customer, 'falls below');
     await buy(customer, 'falls further');
-    await refundOrder(world.api, customer.merchant, 'falls further');
+    await refundOrder(fixture.api, customer.merchant, 'falls further');
     expect(await lowEvents(customer)).toHaveLength(1);
-    await refundOrder(world.api, customer.merchant, 'falls below');
+    await refundOrder(fixture.api, customer.merchant, 'falls below');
     await buy(customer, 'falls again');
     expect(await lowEvents(customer)).toHaveLength(2);
-    await world.api.ledger.setLowBalance(customer.merchant, undefined, AUTHOR);
-    await world.api.ledger.topUp(customer.merchant, credits(1_000_000_000n), `up-${customer.merchant}`, AUTHOR);
-    await world.api.ledger.adjust(customer.merchant, credits(-1_500_000_000n), 'watched no more', AUTHOR);
+    await fixture.api.ledger.setLowBalance(customer.merchant, undefined, AUTHOR);
+    await fixture.api.ledger.topUp(customer.merchant, credits(1_000_000_000n), `up-${customer.merchant}`, AUTHOR);
+    await fixture.api.ledger.adjust(customer.merchant, credits(-1_500_000_000n), 'watched no more', AUTHOR);
     expect(await lowEvents(customer)).toHaveLength(2);
   });
 
@@ -224,16 +225,16 @@ describe('a balance below its project’s threshold', () => {
 
   it('is none if the order that would take it there is refused', async () => {
     const { customer, low } = await makeWatched(0n);
-    await world.api.ledger.setDailyCap(customer.merchant, credits(1n), AUTHOR);
-    const order = { receive_address: world.receiver(), energy: 65_000, duration_sec: 3600 };
+    await fixture.api.ledger.setDailyCap(customer.merchant, credits(1n), AUTHOR);
+    const order = { receive_address: fixture.receiver(), energy: 65_000, duration_sec: 3600 };
     expect((await customer.post('/v1/orders', order)).status).toBe(402);
-    expect((await world.api.ledger.balanceOf(customer.merchant))!.balanceCredits).toBe(low);
+    expect((await fixture.api.ledger.balanceOf(customer.merchant))!.balanceCredits).toBe(low);
     expect(await lowEvents(customer)).toEqual([]);
   });
 });
 
 it('a hundred writers and a reader by position: every event once, and none of one object reversed', async () => {
-  const customers = await Promise.all(Array.from({ length: 10 }, () => makeCustomer(world.api)));
+  const customers = await Promise.all(Array.from({ length: 10 }, () => makeCustomer(fixture.api)));
   const each = 12;
   const write = async (customer: Customer, writer: number): Promise<void> => {
     for (let n = 0; n < each; n += 1) {
@@ -276,7 +277,7 @@ it('a hundred writers and a reader by position: every event once, and none of on
 }, 120_000);
 
 it('a late commit comes later: a reader past it misses nothing', async () => {
-  const customer = await makeCustomer(world.api);
+  const customer = await makeCustomer(fixture.api);
   const late = await session();
   try {
     await late.query('BEGIN');
@@ -295,7 +296,7 @@ it('a late commit comes later: a reader past it misses nothing', async () => {
 });
 
 it('while one session numbers, no other one does, and none waits', async () => {
-  const customer = await makeCustomer(world.api);
+  const customer = await makeCustomer(fixture.api);
   const other = await session();
   try {
     await database.query(addEvent, [customer.merchant, 'one']);
@@ -312,7 +313,7 @@ it('while one session numbers, no other one does, and none waits', async () => {
 });
 
 it('an event never changes, is never deleted, and is numbered once', async () => {
-  const customer = await makeCustomer(world.api);
+  const customer = await makeCustomer(fixture.api);
   await database.query(addEvent, [customer.merchant, 'one']);
   await numberAll();
   const mine = `project_id = '${customer.merchant}'`;
@@ -334,7 +335,7 @@ it('an event never changes, is never deleted, and is numbered once', async () =>
 });
 
 it('reads only the wanted types, and the position passes the others', async () => {
-  const customer = await makeCustomer(world.api);
+  const customer = await makeCustomer(fixture.api);
   await buy(customer, 'typed');
   for (let n = 0; n < 3; n += 1) await database.query(toggle, [customer.merchant]);
   await numberAll();
@@ -346,7 +347,7 @@ it('reads only the wanted types, and the position passes the others', async () =
 });
 
 it('an expired event cannot be read any more and says so, but its row stays', async () => {
-  const customer = await makeCustomer(world.api);
+  const customer = await makeCustomer(fixture.api);
   for (let n = 0; n < 4; n += 1) await database.query(toggle, [customer.merchant]);
   await numberAll();
   const events = await readAll(customer.merchant);
@@ -371,7 +372,7 @@ it('an expired event cannot be read any more and says so, but its row stays', as
 });
 
 it('an old event that waits for its position keeps it and its payload, and is deleted once numbered', async () => {
-  const customer = await makeCustomer(world.api);
+  const customer = await makeCustomer(fixture.api);
   await numberAll();
   await database.query(toggle, [customer.merchant]);
   const owner = await session();
@@ -390,11 +391,11 @@ it('an old event that waits for its position keeps it and its payload, and is de
 });
 
 it('on a server that may have lost commits every log continues a million higher, after an announcement', async () => {
-  const customer = await makeCustomer(world.api);
+  const customer = await makeCustomer(fixture.api);
   await database.query(toggle, [customer.merchant]);
   await numberAll();
   const before = lastOf(await readAll(customer.merchant));
-  const silent = await makeCustomer(world.api);
+  const silent = await makeCustomer(fixture.api);
   await database.query(
     `UPDATE event_numbering SET server_mark = regexp_replace(server_mark, '^([^/]*)/0*1/', '\\1/00000000/')`,
   );
@@ -418,7 +419,7 @@ const STATEMENTS = ['hold_numbering', 'take_events', 'number_events'];
 it.each(STATEMENTS)(
   'a numberer that dies before %s leaves nothing, and the next one numbers everything',
   async (name) => {
-    const customer = await makeCustomer(world.api);
+    const customer = await makeCustomer(fixture.api);
     for (let n = 0; n < 3; n += 1) await database.query(toggle, [customer.merchant]);
     const mortal = new Database(database.source);
     aroundStatements(mortal, [name], { before: die });
@@ -430,7 +431,7 @@ it.each(STATEMENTS)(
 );
 
 it('a numberer that dies after its commit has numbered, and nothing is numbered again', async () => {
-  const customer = await makeCustomer(world.api);
+  const customer = await makeCustomer(fixture.api);
   await database.query(toggle, [customer.merchant]);
   const mortal = new Database(database.source);
   aroundStatements(mortal, ['number_events'], { after: die });

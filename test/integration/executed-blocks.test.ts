@@ -11,7 +11,7 @@ const INFOS = 'walletsolidity/gettransactioninfobyblocknum';
 const BLOCK = 'walletsolidity/getblockbynum';
 const FEE_LIMIT = 100_000_000;
 
-const [payer, shop, token] = [newChainAccount(), newChainAccount(), newChainAccount().address];
+const [payer, receiver, token] = [newChainAccount(), newChainAccount(), newChainAccount().address];
 let chain: Devnet;
 let solid: SpyNode;
 let node: TronNode;
@@ -47,9 +47,9 @@ beforeAll(async () => {
   });
   await chain.control('mine', { count: 3 });
   const wallet = new Wallet(chain.fullUrl);
-  const native = { owner_address: payer.address, to_address: shop.address, amount: 12_000_001 };
+  const native = { owner_address: payer.address, to_address: receiver.address, amount: 12_000_001 };
   txids = [await wallet.send('createtransaction', native, payer)];
-  const sent = wallet.transferToken(token, payer, shop.address, 5_000_003n, FEE_LIMIT);
+  const sent = wallet.transferToken(token, payer, receiver.address, 5_000_003n, FEE_LIMIT);
   for (let pending = 0; pending < 2;) ({ pending } = (await chain.control('status')) as { pending: number });
   paid = Number((await chain.control('mine', { count: 1 }))['head']);
   txids = [...txids, (await sent)['id'] as string];
@@ -86,7 +86,7 @@ it('reads payments in TRX and in a token from the block and its receipts', async
       position: 0,
       contract: undefined,
       from: payer.address,
-      to: shop.address,
+      to: receiver.address,
       amount: 12_000_001n,
     },
     {
@@ -95,7 +95,7 @@ it('reads payments in TRX and in a token from the block and its receipts', async
       position: 0,
       contract: token,
       from: payer.address,
-      to: shop.address,
+      to: receiver.address,
       amount: 5_000_003n,
     },
   ]);

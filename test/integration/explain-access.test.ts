@@ -13,11 +13,11 @@ import {
 } from '../support/api/transfer-explanations.js';
 import {
   api,
-  closeStage,
+  closeFixture,
   customer,
   env,
   full,
-  Hand,
+  SteppedWorker,
   mine,
   openStageWithToken,
   SOLID_LAG,
@@ -30,22 +30,22 @@ import type { Answer } from '../support/api/client.js';
 import type { Owner } from '../support/chain/order-chain.js';
 import { LONG_SEC, settled } from '../support/worker/usable-energy-fixture.js';
 
-let hand: Hand;
+let worker: SteppedWorker;
 let rented: Owner;
 let key: string;
 let paid: string;
 
 beforeAll(async () => {
   await openStageWithToken();
-  hand = await Hand.open();
+  worker = await SteppedWorker.open();
   rented = await nextHolder();
-  key = await settled(hand, rented.address, 65_000, LONG_SEC);
+  key = await settled(worker, rented.address, 65_000, LONG_SEC);
   paid = await send(rented, tokenHolder.address);
 }, START_LIMIT_MS);
 
 afterAll(async () => {
-  await hand.close();
-  await closeStage();
+  await worker.close();
+  await closeFixture();
 }, START_LIMIT_MS);
 
 const refusalOf = ({ status, body }: Answer) => ({ status, ...body, request_id: undefined });
@@ -53,7 +53,7 @@ const refusalOf = ({ status, body }: Answer) => ({ status, ...body, request_id: 
 describe('a transaction', () => {
   it('is explained once it is known, and says whether it is final', async () => {
     const sender = await nextHolder();
-    await settled(hand, sender.address, 65_000, LONG_SEC);
+    await settled(worker, sender.address, 65_000, LONG_SEC);
     const txid = await broadcast(sender, tokenHolder.address);
     expect(await explained(txid)).toEqual({
       txid,
@@ -118,7 +118,7 @@ describe('a transaction', () => {
 
   it('is explained without the history of energy prices', async () => {
     const sender = await nextHolder();
-    await settled(hand, sender.address, 65_000, LONG_SEC);
+    await settled(worker, sender.address, 65_000, LONG_SEC);
     const txid = await send(sender, tokenHolder.address, { feeLimit: 1_000_000 });
     full.before = (path) => (path === 'wallet/getenergyprices' ? { says: 'no', status: 405 } : undefined);
     try {

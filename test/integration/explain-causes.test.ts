@@ -13,10 +13,10 @@ import {
 } from '../support/api/transfer-explanations.js';
 import {
   callers,
-  closeStage,
+  closeFixture,
   contract,
   devnet,
-  Hand,
+  SteppedWorker,
   mine,
   openStageWithToken,
   rent,
@@ -29,15 +29,15 @@ import { endShort, LONG_SEC, settled, SHORT_SEC } from '../support/worker/usable
 
 const RENTED = 65_000;
 
-let hand: Hand;
+let worker: SteppedWorker;
 
 beforeAll(async () => {
   await openStageWithToken();
-  hand = await Hand.open();
+  worker = await SteppedWorker.open();
 }, START_LIMIT_MS);
 afterAll(async () => {
-  await hand.close();
-  await closeStage();
+  await worker.close();
+  await closeFixture();
 }, START_LIMIT_MS);
 
 const setFactor = (factor: number) => devnet.control('contract', { address: token, energy_factor: factor, hold: true });
@@ -45,7 +45,7 @@ const setFactor = (factor: number) => devnet.control('contract', { address: toke
 describe('a transfer that was paid by the rental', () => {
   it('burnt nothing', async () => {
     const sender = await nextHolder();
-    const key = await settled(hand, sender.address, RENTED, LONG_SEC);
+    const key = await settled(worker, sender.address, RENTED, LONG_SEC);
     const body = await explained(await send(sender, tokenHolder.address));
     expect(body).toMatchObject({
       sentence: expect.stringMatching(/^The token transfer burnt nothing/),
@@ -69,7 +69,7 @@ describe('a transfer that was paid by the rental', () => {
 describe('the fee limit', () => {
   it('stops a call although the rented energy is there', async () => {
     const sender = await nextHolder();
-    await settled(hand, sender.address, RENTED, LONG_SEC);
+    await settled(worker, sender.address, RENTED, LONG_SEC);
     const txid = await send(sender, tokenHolder.address, { feeLimit: 1_000_000 });
     const body = await explained(txid);
     expect(body).toMatchObject({
@@ -85,7 +85,7 @@ describe('the fee limit', () => {
 
   it('is judged by the energy price of that time', async () => {
     const sender = await nextHolder();
-    await settled(hand, sender.address, RENTED, LONG_SEC);
+    await settled(worker, sender.address, RENTED, LONG_SEC);
     const txid = await send(sender, tokenHolder.address, { feeLimit: 1_000_000 });
     await devnet.control('parameters', { getEnergyFee: 210 });
     await mine();
@@ -108,10 +108,10 @@ describe('the time of the rental', () => {
       { code: 'SENT_BEFORE_DELIVERY', order_key: key, sentence: expect.stringContaining('not been delivered yet') },
     ]);
     await mine();
-    await hand.look();
-    await hand.advance();
+    await worker.followChain();
+    await worker.advance();
     await mine(4);
-    await hand.look();
+    await worker.followChain();
     const { causes, total_burn_sun, rentals } = await explained(txid);
     expect(causes).toMatchObject([{ code: 'SENT_BEFORE_DELIVERY', order_key: key, burn_sun: TO_HOLDER * 100 }]);
     expect(causes[0].sentence).toMatch(/which came in block \d+\.$/);
@@ -124,12 +124,12 @@ describe('the time of the rental', () => {
     await rent(early.address, RENTED, LONG_SEC);
     await rent(late.address, RENTED, LONG_SEC);
     await mine();
-    await hand.look();
+    await worker.followChain();
     const before = await broadcast(late, tokenHolder.address);
-    await hand.advance();
+    await worker.advance();
     const after = await broadcast(early, tokenHolder.address);
     await mine(4);
-    await hand.look();
+    await worker.followChain();
     const { causes, block_number } = await explained(before);
     expect(causes).toMatchObject([{ code: 'SENT_BEFORE_DELIVERY', sentence: expect.stringContaining('same block') }]);
     expect((await explained(after)).block_number).toBe(block_number);
@@ -138,8 +138,8 @@ describe('the time of the rental', () => {
 
   it('was over', async () => {
     const sender = await nextHolder();
-    const key = await settled(hand, sender.address, RENTED, SHORT_SEC);
-    await endShort(hand, sender.address);
+    const key = await settled(worker, sender.address, RENTED, SHORT_SEC);
+    await endShort(worker, sender.address);
     const { causes } = await explained(await send(sender, tokenHolder.address));
     expect(causes).toMatchObject([{ code: 'SENT_AFTER_END', order_key: key, burn_sun: TO_HOLDER * 100 }]);
     expect(causes[0].sentence).toMatch(/had ended in block \d+ before it/);
@@ -149,7 +149,7 @@ describe('the time of the rental', () => {
     const sender = await nextHolder();
     const txid = await send(sender, tokenHolder.address);
     await mine(1300);
-    await settled(hand, sender.address, RENTED, LONG_SEC);
+    await settled(worker, sender.address, RENTED, LONG_SEC);
     expect(await codesOf(txid)).toEqual(['NO_RENTAL']);
   });
 });
@@ -157,7 +157,7 @@ describe('the time of the rental', () => {
 describe('the addresses', () => {
   it('are others than the one that rented', async () => {
     const [rented, sender] = [await nextHolder(), await nextHolder()];
-    await settled(hand, rented.address, RENTED, LONG_SEC);
+    await settled(worker, rented.address, RENTED, LONG_SEC);
     const body = await explained(await send(sender, rented.address));
     expect(body).toMatchObject({ owner_address: sender.address, receive_address: rented.address, rentals: [] });
     expect(body.causes).toMatchObject([{ code: 'SENT_FROM_ANOTHER_ADDRESS', burn_sun: TO_HOLDER * 100 }]);
@@ -166,7 +166,7 @@ describe('the addresses', () => {
 
   it('include a recipient without the token, who needs twice the energy', async () => {
     const sender = await nextHolder();
-    await settled(hand, sender.address, RENTED, LONG_SEC);
+    await settled(worker, sender.address, RENTED, LONG_SEC);
     const to = newAddress();
     const body = await explained(await send(sender, to));
     expect(body.energy_used).toBe(TO_OTHER);
@@ -178,7 +178,7 @@ describe('the addresses', () => {
 
   it('include a recipient that is not on chain, whose account is paid for', async () => {
     const sender = await nextHolder();
-    await settled(hand, sender.address, RENTED, LONG_SEC);
+    await settled(worker, sender.address, RENTED, LONG_SEC);
     const to = newAddress();
     const body = await explained(await sendTrx(sender, to));
     expect(body).toMatchObject({ to_address: to, activation_burn_sun: 1_100_000, total_burn_sun: 1_100_000 });
@@ -189,7 +189,7 @@ describe('the addresses', () => {
 describe('the energy of the rental', () => {
   it('was used by an earlier transaction of the same address', async () => {
     const sender = await nextHolder();
-    await settled(hand, sender.address, RENTED, LONG_SEC);
+    await settled(worker, sender.address, RENTED, LONG_SEC);
     const first = await send(sender, tokenHolder.address);
     const second = await send(sender, tokenHolder.address);
     expect(await codesOf(first)).toEqual(['NOTHING_BURNT']);
@@ -200,7 +200,7 @@ describe('the energy of the rental', () => {
 
   it('was less than the call needs', async () => {
     const sender = await nextHolder();
-    await settled(hand, sender.address, 30_000, LONG_SEC);
+    await settled(worker, sender.address, 30_000, LONG_SEC);
     const body = await explained(await send(sender, tokenHolder.address));
     expect(body.causes).toMatchObject([{ code: 'RENTAL_TOO_SMALL', burn_sun: body.energy_burn_sun }]);
     expect(await codesOf(await send(sender, newAddress()))).toContain('RENTAL_TOO_SMALL');
@@ -212,11 +212,11 @@ describe('the energy of the rental', () => {
     try {
       await rent(sender.address, 50_000, LONG_SEC);
       await mine();
-      await hand.look();
-      await hand.advance();
+      await worker.followChain();
+      await worker.advance();
       await send(tokenHolder, sender.address);
       await mine(3);
-      await hand.look();
+      await worker.followChain();
     } finally {
       await setFactor(34_000);
     }
@@ -231,7 +231,7 @@ describe('the energy of the rental', () => {
     await actAs(devnet.fullUrl, tokenHolder, 'createaccount', { account_address: poor.address });
     await mine();
     await send(tokenHolder, poor.address, { amount: 100 });
-    await settled(hand, poor.address, RENTED, LONG_SEC);
+    await settled(worker, poor.address, RENTED, LONG_SEC);
     const body = await explained(await send(poor, newAddress()));
     expect(body).toMatchObject({ result: 'OUT_OF_ENERGY', total_burn_sun: 0 });
     expect(body.causes.map(({ code }: { code: string }) => code)).toEqual([
@@ -245,7 +245,7 @@ describe('the energy of the rental', () => {
 describe('the call', () => {
   it('reverted, and the token gives no reason', async () => {
     const sender = await nextHolder();
-    await settled(hand, sender.address, RENTED, LONG_SEC);
+    await settled(worker, sender.address, RENTED, LONG_SEC);
     const body = await explained(await send(sender, tokenHolder.address, { amount: 99_000_000 }));
     expect(body.result).toBe('REVERT');
     expect(body.causes).toMatchObject([{ code: 'CALL_REVERTED', sentence: expect.stringContaining('gave no reason') }]);
@@ -253,7 +253,7 @@ describe('the call', () => {
 
   it('reverted with the contract’s reason', async () => {
     const sender = await nextHolder();
-    await settled(hand, sender.address, RENTED, LONG_SEC);
+    await settled(worker, sender.address, RENTED, LONG_SEC);
     const { causes } = await explained(await send(sender, tokenHolder.address, { contract: contract.address }));
     expect(causes).toMatchObject([
       { code: 'CALL_REVERTED', sentence: 'The contract reverted: TRC20: transfer amount exceeds balance' },
@@ -262,7 +262,7 @@ describe('the call', () => {
 
   it('failed inside the contract', async () => {
     const sender = await nextHolder();
-    await settled(hand, sender.address, RENTED, LONG_SEC);
+    await settled(worker, sender.address, RENTED, LONG_SEC);
     const call = { contract: contract.address, selector: 'failAssembly()', parameter: '', feeLimit: 1_000_000 };
     const { causes, result } = await explained(await send(sender, tokenHolder.address, call));
     expect(result).toBe('ILLEGAL_OPERATION');
@@ -273,7 +273,7 @@ describe('the call', () => {
 describe('other fees', () => {
   it('are bandwidth beyond the free part', async () => {
     const sender = await nextHolder();
-    await settled(hand, sender.address, 2 * RENTED, LONG_SEC);
+    await settled(worker, sender.address, 2 * RENTED, LONG_SEC);
     await send(sender, tokenHolder.address);
     const body = await explained(await send(sender, tokenHolder.address));
     expect(body).toMatchObject({ energy_burn_sun: 0, bandwidth_used: 0, bandwidth_burn_sun: 345_000 });
@@ -282,7 +282,7 @@ describe('other fees', () => {
 
   it('are that of a memo', async () => {
     const sender = await nextHolder();
-    await settled(hand, sender.address, RENTED, LONG_SEC);
+    await settled(worker, sender.address, RENTED, LONG_SEC);
     await devnet.control('parameters', { getMemoFee: 1_000_000 });
     const body = await explained(await sendTrx(sender, callers[23]!.address, 'for lunch'));
     expect(body.causes).toMatchObject([{ code: 'OTHER_FEES_BURNT', burn_sun: 1_000_000 }]);

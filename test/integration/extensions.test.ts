@@ -5,7 +5,7 @@ import { aroundStatements } from '../../src/store/statement-hook.js';
 import { credits } from '../../src/domain/units.js';
 import { Numberer } from '../../src/events/numberer.js';
 import { Database } from '../../src/store/database.js';
-import { announced } from '../support/api/announcement.js';
+import { afterAnnouncement } from '../support/api/announcement.js';
 import { HmacCustomer, type Answer } from '../support/api/client.js';
 import { AUTHOR, makeCustomer } from '../support/api/factory.js';
 import { expectRefusal, withKey } from '../support/api/order-fixture.js';
@@ -13,12 +13,12 @@ import { byHand, chargesOf, foundByVerify, type ExtensionAsked } from '../suppor
 import { apiKeysOn, walletsOn } from '../support/api/services.js';
 import {
   api,
-  clearStage,
-  closeStage,
+  clearFixture,
+  closeFixture,
   customer,
-  Hand,
+  SteppedWorker,
   mine,
-  openStageWith,
+  openFixtureWith,
   orderOf,
   pool,
   receivers,
@@ -40,11 +40,11 @@ let caller: HmacCustomer;
 let extended = 0;
 
 beforeAll(async () => {
-  await openStageWith({ DATABASE_POOL_MAX: '12' });
+  await openFixtureWith({ DATABASE_POOL_MAX: '12' });
   caller = hmac();
 }, START_LIMIT_MS);
-afterEach(clearStage, START_LIMIT_MS);
-afterAll(closeStage, START_LIMIT_MS);
+afterEach(clearFixture, START_LIMIT_MS);
+afterAll(closeFixture, START_LIMIT_MS);
 
 const hmac = ({ merchant, apiKey } = customer): HmacCustomer => new HmacCustomer(api.baseUrl, merchant, apiKey);
 
@@ -63,7 +63,7 @@ const balanceOf = async (of = caller): Promise<number> => Number((await of.get('
 
 describe('an extension', () => {
   it('moves the end, is charged without the price floor, and then appears in the order, its events and its ledger', async () => {
-    const hand = await Hand.open();
+    const worker = await SteppedWorker.open();
     // So small an amount that the order costs the price floor.
     const { msg } = (
       await customer.post('/v1/orders', { receive_address: receivers[0]!, energy: 1000, duration_sec: 60 })
@@ -71,10 +71,10 @@ describe('an extension', () => {
     const least = Number(/is (\d+) energy/.exec(msg as string)![1]);
     const key = await rent(receivers[0]!, least);
     await mine();
-    await hand.look();
-    await hand.advance();
+    await worker.followChain();
+    await worker.advance();
     await mine(SOLID_LAG + 1);
-    await hand.look();
+    await worker.followChain();
     const before = await read(key);
     expect(before.extensions).toBeUndefined();
     const answer = await extend(key, { under: 'an-hour-more' });
@@ -97,7 +97,7 @@ describe('an extension', () => {
       { entry: 'charge:ID', credits: BigInt(-before.credits) },
       { entry: 'charge:ID:ext:1', credits: BigInt(-extension.credits) },
     ]);
-    await hand.part(Numberer).numberBatch();
+    await worker.part(Numberer).numberBatch();
     const { items } = (await caller.get('/v1/events?types=order.extended,order.settled')).body;
     expect(items.map(({ type }: { type: string }) => type)).toEqual(['order.settled', 'order.extended']);
     expect(items[0].data.order.extensions).toBeUndefined();
@@ -113,17 +113,17 @@ describe('an extension', () => {
   });
 
   it('is reclaimed at its new end, never at the old one', async () => {
-    const hand = await Hand.open();
-    const key = await settledOrder(hand);
+    const worker = await SteppedWorker.open();
+    const key = await settledOrder(worker);
     expect((await extend(key)).status).toBe(200);
     await mine(25);
-    await hand.look();
-    expect(await hand.end()).toBe(0);
+    await worker.followChain();
+    expect(await worker.reclaimEnded()).toBe(0);
     await mine(100);
-    await hand.look();
-    expect(await hand.end()).toBe(1);
+    await worker.followChain();
+    expect(await worker.reclaimEnded()).toBe(1);
     await mine(SOLID_LAG + 1);
-    await hand.look();
+    await worker.followChain();
     const { reclaimed_at: reclaimed, ends_at: ends, ...order } = await read(key);
     expect(Date.parse(reclaimed as string)).toBeGreaterThanOrEqual(Date.parse(ends as string));
     expect(order.ended_early_by).toBeUndefined();
@@ -131,8 +131,8 @@ describe('an extension', () => {
   });
 
   it('leaves a rental due while its top-up is pending, and any other at rest', async () => {
-    const hand = await Hand.open();
-    const key = await settledOrder(hand);
+    const worker = await SteppedWorker.open();
+    const key = await settledOrder(worker);
     const isDue = async (): Promise<boolean> =>
       (await api.database.query(`SELECT FROM orders WHERE key = $1 AND next_run_at IS NOT NULL`, [key])).length === 1;
     expect((await extend(key)).status).toBe(200);
@@ -149,7 +149,7 @@ describe('an extension', () => {
   });
 
   it('of fifty concurrent requests under one key is made and charged once, and each gets the same bytes', async () => {
-    const key = await settledOrder(await Hand.open());
+    const key = await settledOrder(await SteppedWorker.open());
     const before = await balanceOf();
     const answers = await Promise.all(Array.from({ length: 50 }, () => extend(key, { under: 'fifty' })));
     answers.push(await extend(key, { under: 'fifty' }));
@@ -161,9 +161,9 @@ describe('an extension', () => {
   });
 
   it('shares its keys with orders: another request under a used key is refused, of either kind', async () => {
-    const hand = await Hand.open();
-    const key = await settledOrder(hand);
-    const other = await settledOrder(hand, receivers[1]);
+    const worker = await SteppedWorker.open();
+    const key = await settledOrder(worker);
+    const other = await settledOrder(worker, receivers[1]);
     const body = { receive_address: receivers[2]!, energy: 50_000, duration_sec: 60 };
     expect((await extend(key, { under: 'shared' })).status).toBe(200);
     const { ref } = (await caller.post('/v1/quotes', { receive_address: receivers[3]!, energy: 50_000 })).body;
@@ -190,7 +190,7 @@ describe('an extension', () => {
   });
 
   it('requires its own key, HMAC, the scope of orders, and an order of the project', async () => {
-    const key = await settledOrder(await Hand.open());
+    const key = await settledOrder(await SteppedWorker.open());
     const path = `/v1/orders/${key}/extensions`;
     const body = { duration_sec: EXTENDED_SEC };
     expectRefusal(await caller.post(path, body), 400, 'IDEMPOTENCY_KEY_REQUIRED');
@@ -205,19 +205,19 @@ describe('an extension', () => {
     const buyer = caller.withKey(orders.apiKey);
     expect((await extend(key, { as: buyer, under: 'by-another' })).status).toBe(200);
     // The buyer's key is rotated, then revoked. The extension stays, and another key replays it.
-    const rotated = await announced([api.app], caller, () => keys.rotate(orders.id, 0, AUTHOR));
+    const rotated = await afterAnnouncement([api.app], caller, () => keys.rotate(orders.id, 0, AUTHOR));
     expectRefusal(await extend(key, { as: buyer }), 401, 'INVALID_SIGNATURE');
     const renewed = caller.withKey(rotated);
     expect((await extend(key, { as: renewed, under: 'by-another' })).headers['idempotency-replayed']).toBe('true');
-    await announced([api.app], caller, () => keys.revoke(orders.id, AUTHOR));
+    await afterAnnouncement([api.app], caller, () => keys.revoke(orders.id, AUTHOR));
     expectRefusal(await extend(key, { as: renewed }), 401, 'INVALID_SIGNATURE');
     expect((await extend(key, { under: 'by-another' })).headers['idempotency-replayed']).toBe('true');
     expect((await read(key)).extensions).toHaveLength(1);
   });
 
   it('is possible a hundred times for one order, which is reclaimed after the last end', async () => {
-    const hand = await Hand.open();
-    const key = await settledOrder(hand);
+    const worker = await SteppedWorker.open();
+    const key = await settledOrder(worker);
     const first = await endOf(key);
     const answers = await Promise.all(Array.from({ length: 101 }, () => extend(key, { by: 3 })));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(100);
@@ -233,15 +233,15 @@ describe('an extension', () => {
     expect(extensions.map(({ at }) => at)).toEqual(extensions.map(({ at }) => at).sort());
     expect(await foundByVerify()).toEqual([]);
     await mine(100);
-    await hand.look();
-    expect(await hand.end()).toBe(0);
+    await worker.followChain();
+    expect(await worker.reclaimEnded()).toBe(0);
     await mine(30);
-    await hand.look();
-    expect(await hand.end()).toBe(1);
+    await worker.followChain();
+    expect(await worker.reclaimEnded()).toBe(1);
   });
 
   it('leaves at most the longest duration on sale, by the chain’s clock', async () => {
-    const key = await settledOrder(await Hand.open());
+    const key = await settledOrder(await SteppedWorker.open());
     const answer = await extend(key, { by: LONGEST_SEC, uses: 13 });
     expectRefusal(answer, 400, 'INVALID_REQUEST');
     expect(answer.body.details).toEqual([
@@ -254,8 +254,8 @@ describe('an extension', () => {
   });
 
   it('is refused whole for credits, the caps of project and key, and a frozen project', async () => {
-    const hand = await Hand.open();
-    const key = await settledOrder(hand);
+    const worker = await SteppedWorker.open();
+    const key = await settledOrder(worker);
     const before = { order: await read(key), balance: await balanceOf() };
     const keys = apiKeysOn(api.database, api.app);
     const options = { name: 'small', scopes: ['order'], dailyCapCredits: credits(PRICE - 1) } as const;
@@ -268,28 +268,28 @@ describe('an extension', () => {
     await api.ledger.adjust(merchant, credits(-before.balance + 1), 'taken', AUTHOR);
     expectRefusal(await extend(key, { under: 'refused' }), 402, 'INSUFFICIENT_CREDITS');
     await api.ledger.adjust(merchant, credits(before.balance - 1), 'given', AUTHOR);
-    await announced([api.app], caller, () => api.ledger.setFrozen(merchant, true, AUTHOR));
+    await afterAnnouncement([api.app], caller, () => api.ledger.setFrozen(merchant, true, AUTHOR));
     expectRefusal(await extend(key, { under: 'refused' }), 403, 'PROJECT_FROZEN');
     // Judged again under the balance's lock, independently of the API's cached project.
     const { id } = await orderOf(key);
     const statement = `SELECT * FROM extend_order($1, $1, 'refused', sha256('x'), $2, 300, 1, 1, 1, '2020-01-01', 2592000, NULL, NULL)`;
     await expect(api.database.query(statement, [merchant, id])).rejects.toThrow('PROJECT_FROZEN');
-    await announced([api.app], caller, () => api.ledger.setFrozen(merchant, false, AUTHOR));
+    await afterAnnouncement([api.app], caller, () => api.ledger.setFrozen(merchant, false, AUTHOR));
     expect({ order: await read(key), balance: await balanceOf() }).toEqual(before);
     // A refused request leaves its key free.
     expect((await extend(key, { under: 'refused' })).status).toBe(200);
   });
 
   it('is refused for an unsettled order, an activation, or a wallet that sells nothing', async () => {
-    const hand = await Hand.open();
-    const key = await sentOrder(hand);
+    const worker = await SteppedWorker.open();
+    const key = await sentOrder(worker);
     expectRefusal(await extend(key), 409, 'NOT_EXTENDABLE');
     await mine();
-    await hand.look();
+    await worker.followChain();
     expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: false });
     expectRefusal(await extend(key), 409, 'NOT_EXTENDABLE');
     await mine(SOLID_LAG);
-    await hand.look();
+    await worker.followChain();
     const wallets = walletsOn(api.database, api.app);
     await wallets.setStatus(pool.address, 'paused', AUTHOR);
     expectRefusal(await extend(key), 503, 'CAPACITY_UNAVAILABLE');
@@ -298,7 +298,7 @@ describe('an extension', () => {
   });
 
   it('can be compensated with the order, and together they get at most their price', async () => {
-    const key = await settledOrder(await Hand.open());
+    const key = await settledOrder(await SteppedWorker.open());
     const { credits: price } = (await read(key)) as { credits: number };
     expect((await extend(key)).status).toBe(200);
     const { id } = await orderOf(key);
@@ -309,7 +309,7 @@ describe('an extension', () => {
   });
 
   it('verify names an uncharged extension, and an end that no extension moved', async () => {
-    const key = await settledOrder(await Hand.open());
+    const key = await settledOrder(await SteppedWorker.open());
     expect((await extend(key)).status).toBe(200);
     const later = `UPDATE orders SET ends_at = ends_at + $2::integer * interval '1 second', fence = fence + 1 WHERE key = $1`;
     await expect(api.database.query(later, [key, 3600])).rejects.toThrow('by an extension of a running rental alone');
@@ -326,7 +326,7 @@ describe('an extension', () => {
   });
 
   it('whose answer was lost after it was made is answered as made, and by its key once', async () => {
-    const key = await settledOrder(await Hand.open());
+    const key = await settledOrder(await SteppedWorker.open());
     const before = await balanceOf();
     const database = api.app.get(Database, { strict: false });
     let lost = 0;
@@ -347,13 +347,13 @@ describe('an extension', () => {
 
 describe('against the reclaim', () => {
   it('a worker that read the old end records nothing more, and the rental continues', async () => {
-    const hand = await Hand.open();
-    const key = await settledOrder(hand);
+    const worker = await SteppedWorker.open();
+    const key = await settledOrder(worker);
     await mine(25);
-    await hand.look();
-    const [claimed] = await hand.work().claimEnded(Date.parse((await read(key)).ends_at as string) + 1, 1);
+    await worker.followChain();
+    const [claimed] = await worker.orderClaims().claimEnded(Date.parse((await read(key)).ends_at as string) + 1, 1);
     expect((await extend(key)).status).toBe(200);
-    await hand.advancer().advance([claimed!]);
+    await worker.advancer().advance([claimed!]);
     expect(await statusesOf(key, 'reclaim')).toEqual([]);
     const [row] = await api.database.query(
       'SELECT lease_until, next_run_at, fence > $2 AS is_newer FROM orders WHERE key = $1',
@@ -363,42 +363,42 @@ describe('against the reclaim', () => {
   });
 
   it('rejects an extension of a recorded, sent, included, reclaimed or given-up rental', async () => {
-    const hand = await Hand.open();
-    const key = await settledOrder(hand);
+    const worker = await SteppedWorker.open();
+    const key = await settledOrder(worker);
     await mine(25);
-    await hand.look();
-    const built = jest.spyOn(hand.log(), 'recordSigned').mockRejectedValueOnce(new Error('died'));
-    await expect(hand.end()).rejects.toThrow('died');
+    await worker.followChain();
+    const built = jest.spyOn(worker.transactionLog(), 'recordSigned').mockRejectedValueOnce(new Error('died'));
+    await expect(worker.reclaimEnded()).rejects.toThrow('died');
     built.mockRestore();
     expect(await statusesOf(key, 'reclaim')).toEqual(['built']);
     expectRefusal(await extend(key), 409, 'NOT_EXTENDABLE');
-    await hand.log().recordDropped([]);
+    await worker.transactionLog().recordDropped([]);
     await api.database.query(`UPDATE orders SET lease_until = NULL WHERE key = $1`, [key]);
-    await hand.advance();
+    await worker.advance();
     expect(await statusesOf(key, 'reclaim')).toEqual(['sending']);
     expectRefusal(await extend(key), 409, 'NOT_EXTENDABLE');
     await mine();
-    await hand.look();
+    await worker.followChain();
     expectRefusal(await extend(key), 409, 'NOT_EXTENDABLE');
     await mine(SOLID_LAG);
-    await hand.look();
+    await worker.followChain();
     expectRefusal(await extend(key), 409, 'NOT_EXTENDABLE');
     expect((await read(key)).reclaimed_at).toBeDefined();
   });
 
   it('in 200 races at the second of the end either extension or reclaim wins, and both answers are true', async () => {
-    const hand = await Hand.open();
+    const worker = await SteppedWorker.open();
     const won = { extended: 0, reclaimed: 0 };
     for (let batch = 0; batch < 20; batch += 1) {
       const keys: string[] = [];
       for (let place = 0; place < 10; place += 1) keys.push(await rent(receivers[place % receivers.length]!));
       await mine();
-      await hand.look();
-      await hand.advance();
+      await worker.followChain();
+      await worker.advance();
       await mine(SOLID_LAG + 1);
-      await hand.look();
+      await worker.followChain();
       await mine(25);
-      await hand.look();
+      await worker.followChain();
       const ends = new Map(await Promise.all(keys.map(async (key) => [key, await endOf(key)] as const)));
       const [answers] = await Promise.all([
         Promise.all(
@@ -407,7 +407,7 @@ describe('against the reclaim', () => {
             return extend(key, { by: 60 });
           }),
         ),
-        hand.end(),
+        worker.reclaimEnded(),
       ]);
       for (const [at, key] of keys.entries()) {
         const isExtended = answers[at]!.status === 200;
@@ -420,10 +420,10 @@ describe('against the reclaim', () => {
         won[isExtended ? 'extended' : 'reclaimed'] += 1;
       }
       await mine(PAST_THE_END);
-      await hand.look();
-      await hand.end();
+      await worker.followChain();
+      await worker.reclaimEnded();
       await mine(SOLID_LAG + 1);
-      await hand.look();
+      await worker.followChain();
     }
     expect(won.extended + won.reclaimed).toBe(200);
     expect(Math.min(won.extended, won.reclaimed)).toBeGreaterThan(0);

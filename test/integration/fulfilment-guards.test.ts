@@ -10,16 +10,16 @@ import { sun } from '../../src/domain/units.js';
 import { asAdmin } from '../setup/admin.js';
 import {
   api,
-  clearStage,
-  closeStage,
+  clearFixture,
+  closeFixture,
   devnet,
   dueAgain,
   freeSun,
   full,
-  Hand,
+  SteppedWorker,
   loseLeases,
   mine,
-  openStage,
+  openFixture,
   orderOf,
   PAST_VALIDITY,
   pool,
@@ -31,23 +31,23 @@ import {
   SOLID_LAG,
   START_LIMIT_MS,
   statusesOf,
-  stageDatabaseUrl,
+  fixtureDatabaseUrl,
   txsOf,
 } from '../support/worker/fulfilment-fixture.js';
 
-beforeAll(openStage, START_LIMIT_MS);
+beforeAll(openFixture, START_LIMIT_MS);
 afterEach(async () => {
   await devnet.control('faults/clear', {});
-  await clearStage();
+  await clearFixture();
 }, START_LIMIT_MS);
-afterAll(closeStage, START_LIMIT_MS);
+afterAll(closeFixture, START_LIMIT_MS);
 
 /** Returns an order whose reclaim was sent and is in no block yet. */
-async function returningOrder(hand: Hand): Promise<string> {
-  const key = await settledOrder(hand);
+async function returningOrder(worker: SteppedWorker): Promise<string> {
+  const key = await settledOrder(worker);
   await mine(20);
-  await hand.look();
-  expect(await hand.end()).toBe(1);
+  await worker.followChain();
+  expect(await worker.reclaimEnded()).toBe(1);
   expect(await statusesOf(key, 'reclaim')).toEqual(['sending']);
   return key;
 }
@@ -61,7 +61,7 @@ async function reclaimedAt(key: string): Promise<Date | null> {
 
 /** Runs a statement with triggers off, as a manual change of the database would. */
 async function byHand(statement: string, values: unknown[]): Promise<void> {
-  await asAdmin(stageDatabaseUrl(), async (client) => {
+  await asAdmin(fixtureDatabaseUrl(), async (client) => {
     await client.query('SET session_replication_role = replica');
     await client.query(statement, values);
   });
@@ -77,69 +77,73 @@ async function soldSun(key: string): Promise<bigint> {
 
 describe('a lost claim', () => {
   it('records no signature', async () => {
-    const hand = await Hand.open();
+    const worker = await SteppedWorker.open();
     const key = await rent(receivers[0]!);
     await mine();
-    await hand.look();
-    const signed = jest.spyOn(hand.log(), 'recordSigned').mockRejectedValueOnce(new Error('died'));
-    await expect(hand.advance()).rejects.toThrow('died');
+    await worker.followChain();
+    const signed = jest.spyOn(worker.transactionLog(), 'recordSigned').mockRejectedValueOnce(new Error('died'));
+    await expect(worker.advance()).rejects.toThrow('died');
     signed.mockRestore();
     const { id: orderId } = await orderOf(key);
-    const stale = await dueAgain(hand, orderId);
+    const stale = await dueAgain(worker, orderId);
     await loseLeases();
-    await hand.work().claimDue(64);
+    await worker.orderClaims().claimDue(64);
     const [tx] = await txsOf(key);
     const signature = Buffer.alloc(65, 1);
-    expect(await hand.log().recordSigned([{ id: tx!.id, orderId, fence: stale.fence, signature }])).toEqual(new Set());
+    expect(
+      await worker.transactionLog().recordSigned([{ id: tx!.id, orderId, fence: stale.fence, signature }]),
+    ).toEqual(new Set());
     expect(await statusesOf(key)).toEqual(['built']);
   });
 
   it('records no death', async () => {
-    const hand = await Hand.open();
-    const key = await sentOrder(hand);
+    const worker = await SteppedWorker.open();
+    const key = await sentOrder(worker);
     const { id: orderId } = await orderOf(key);
-    const stale = await dueAgain(hand, orderId);
+    const stale = await dueAgain(worker, orderId);
     await loseLeases();
-    await hand.work().claimDue(64);
+    await worker.orderClaims().claimDue(64);
     const [tx] = await txsOf(key);
-    expect(await hand.log().recordDead([{ id: tx!.id, orderId, fence: stale.fence, evidence: {} }])).toEqual(new Set());
+    expect(
+      await worker.transactionLog().recordDead([{ id: tx!.id, orderId, fence: stale.fence, evidence: {} }]),
+    ).toEqual(new Set());
     expect(await statusesOf(key)).toEqual(['sending']);
   });
 
   it('is not taken from a living holder by a wake-up that names the order', async () => {
-    const hand = await Hand.open();
+    const worker = await SteppedWorker.open();
     const key = await rent(receivers[0]!);
     const { id } = await orderOf(key);
-    const [held] = await hand.work().claimDue(64);
+    const [held] = await worker.orderClaims().claimDue(64);
     expect(held?.id).toBe(id);
     // Woken: due immediately, but still held.
     await api.database.query('UPDATE orders SET next_run_at = clock_timestamp() WHERE id = $1', [id]);
-    expect(await hand.work().claimNamed([id])).toEqual([]);
+    expect(await worker.orderClaims().claimNamed([id])).toEqual([]);
   });
 });
 
 describe('a reverted block', () => {
   it('with a reclaim in it leaves the rental unreclaimed', async () => {
-    const hand = await Hand.open();
-    const key = await returningOrder(hand);
+    const worker = await SteppedWorker.open();
+    const key = await returningOrder(worker);
     await mine();
-    await hand.look();
+    await worker.followChain();
     expect(await reclaimedAt(key)).not.toBeNull();
     await devnet.control('fork', { depth: 1, drop: true });
     await mine();
-    await hand.look();
+    await worker.followChain();
     expect(await statusesOf(key, 'reclaim')).toEqual(['sending']);
     expect(await reclaimedAt(key)).toBeNull();
   });
 
   it('reverts nothing that is in another block by now', async () => {
-    const hand = await Hand.open();
-    const key = await sentOrder(hand);
+    const worker = await SteppedWorker.open();
+    const key = await sentOrder(worker);
     await mine();
-    await hand.look();
+    await worker.followChain();
     const [tx] = await txsOf(key);
     expect(tx?.status).toBe('included');
-    await hand
+    await worker
       .part(Inclusion)
       .revertTransactions([{ id: tx!.id, orderId: (await orderOf(key)).id, blockId: '11'.repeat(32) }]);
     expect(await statusesOf(key)).toEqual(['included']);
@@ -147,17 +151,17 @@ describe('a reverted block', () => {
   });
 
   it('reported by one node alone reverts nothing that another node still has', async () => {
-    const hand = await Hand.open({
+    const worker = await SteppedWorker.open({
       TRON_FULL_NODE_URLS: `${full.url},${devnet.second!.fullUrl}`,
       TRON_SOLIDITY_NODE_URLS: `${solid.url},${devnet.second!.solidUrl}`,
     });
-    const key = await sentOrder(hand);
+    const key = await sentOrder(worker);
     await mine();
-    await hand.look();
+    await worker.followChain();
     expect(await statusesOf(key)).toEqual(['included']);
     await devnet.control('faults', { kind: 'own-fork', node: 0, blocks: 2, port: 'full' });
     await mine();
-    await hand.look().catch(() => undefined);
+    await worker.followChain().catch(() => undefined);
     expect(await statusesOf(key)).toEqual(['included']);
     expect((await orderOf(key)).status).toBe('delivered');
   });
@@ -165,10 +169,10 @@ describe('a reverted block', () => {
 
 describe('settling', () => {
   it('requires the block’s own time in the records', async () => {
-    const hand = await Hand.open();
-    const key = await sentOrder(hand);
+    const worker = await SteppedWorker.open();
+    const key = await sentOrder(worker);
     await mine();
-    await hand.look();
+    await worker.followChain();
     const blockAt = async (): Promise<number> => {
       const [row] = await api.database.query<{ at: Date }>(
         'SELECT t.block_at AS at FROM chain_tx t JOIN orders o ON o.id = t.order_id WHERE o.key = $1',
@@ -183,26 +187,26 @@ describe('settling', () => {
     );
     for (let round = 0; round < 3; round += 1) {
       await mine(SOLID_LAG + 1);
-      await hand.look();
-      await hand.advance();
+      await worker.followChain();
+      await worker.advance();
     }
     expect((await orderOf(key)).settled).toBe(true);
     expect(await blockAt()).toBe(real);
   });
 
   it('requires the block’s own id in the records', async () => {
-    const hand = await Hand.open();
-    const key = await sentOrder(hand);
+    const worker = await SteppedWorker.open();
+    const key = await sentOrder(worker);
     await mine();
-    await hand.look();
+    await worker.followChain();
     await byHand(
       `UPDATE chain_tx SET block_id = sha256(block_id) WHERE order_id = (SELECT id FROM orders WHERE key = $1)`,
       [key],
     );
     for (let round = 0; round < 3; round += 1) {
       await mine(SOLID_LAG + 1);
-      await hand.look();
-      await hand.advance();
+      await worker.followChain();
+      await worker.advance();
     }
     expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: true });
     expect(await statusesOf(key)).toEqual(['solid']);
@@ -211,9 +215,9 @@ describe('settling', () => {
 
 describe('a proof of death', () => {
   it('fails with blocks that do not link', async () => {
-    const hand = await Hand.open();
-    const key = await sentOrder(hand);
-    const order = await dueAgain(hand, (await orderOf(key)).id);
+    const worker = await SteppedWorker.open();
+    const key = await sentOrder(worker);
+    const order = await dueAgain(worker, (await orderOf(key)).id);
     const tx = order.legs[0]!.txs[0]!;
     await mine();
     const included = Number((await devnet.control('status', {}))['head']);
@@ -238,7 +242,7 @@ describe('a proof of death', () => {
       else if (fork !== undefined) await devnet.control('faults/clear', { id: await fork });
       return before(path, body);
     };
-    expect((await hand.proofs().judge(tx)).kind).not.toBe('dead');
+    expect((await worker.proofs().judge(tx)).kind).not.toBe('dead');
     expect(fork).toBeDefined();
     expect((await statusesOf(key))[0]).toBe('sending');
   });
@@ -246,26 +250,26 @@ describe('a proof of death', () => {
 
 describe('unsent bytes', () => {
   it('with little validity left are rebuilt instead of sent', async () => {
-    const hand = await Hand.open();
+    const worker = await SteppedWorker.open();
     const key = await rent(receivers[0]!);
     await mine();
-    await hand.look();
-    const sending = jest.spyOn(hand.log(), 'recordSending').mockRejectedValueOnce(new Error('died'));
-    await expect(hand.advance()).rejects.toThrow('died');
+    await worker.followChain();
+    const sending = jest.spyOn(worker.transactionLog(), 'recordSending').mockRejectedValueOnce(new Error('died'));
+    await expect(worker.advance()).rejects.toThrow('died');
     sending.mockRestore();
     expect(await statusesOf(key)).toEqual(['signed']);
     const [stale] = await txsOf(key);
     // Twelve of sixty seconds are left.
     await mine(16);
-    await hand.look();
+    await worker.followChain();
     await loseLeases();
-    await hand.advance();
+    await worker.advance();
     // A restored record may have been sent before. It is dropped only after its expiration, when no node has it.
     expect(await statusesOf(key)).toEqual(['signed']);
     await mine(5);
-    await hand.look();
+    await worker.followChain();
     await loseLeases();
-    for (let round = 0; round < 2; round += 1) await hand.advance();
+    for (let round = 0; round < 2; round += 1) await worker.advance();
     expect(await statusesOf(key)).toEqual(['dropped', 'sending']);
     expect((await txsOf(key))[1]!.txid).not.toBe(stale!.txid);
   });
@@ -275,13 +279,13 @@ describe('capacity', () => {
   const MAX = 'wallet/getcandelegatedmaxsize';
 
   it('is not sold twice when a delegation lands between a wallet’s reading and its writing', async () => {
-    const hand = await Hand.open();
-    await hand.poolSync().syncWallet(pool.address);
+    const worker = await SteppedWorker.open();
+    await worker.poolSync().syncWallet(pool.address);
     const before = await freeSun();
     const key = await rent(receivers[0]!);
     const sold = await soldSun(key);
     await mine();
-    await hand.look();
+    await worker.followChain();
     let isDone = false;
     full.before = async (path, body) => {
       if (path !== MAX || isDone) return undefined;
@@ -289,31 +293,31 @@ describe('capacity', () => {
       // The node's answer predates the delegation, which is in a block before the answer arrives.
       const answer = await fetch(`${devnet.fullUrl}/${MAX}`, { method: 'POST', body });
       const says = await answer.text();
-      await hand.advance();
+      await worker.advance();
       await mine();
-      await hand.look();
+      await worker.followChain();
       return { says };
     };
-    await hand.poolSync().syncWallet(pool.address);
+    await worker.poolSync().syncWallet(pool.address);
     expect(isDone).toBe(true);
     expect((await orderOf(key)).status).toBe('delivered');
     expect(await freeSun()).toBeLessThanOrEqual(before - sold);
   });
 
   it('of a return that is in no block yet is not sold', async () => {
-    const hand = await Hand.open();
-    await hand.poolSync().syncWallet(pool.address);
+    const worker = await SteppedWorker.open();
+    await worker.poolSync().syncWallet(pool.address);
     const before = await freeSun();
-    const key = await returningOrder(hand);
-    await hand.poolSync().syncWallet(pool.address);
+    const key = await returningOrder(worker);
+    await worker.poolSync().syncWallet(pool.address);
     expect(await freeSun()).toBeLessThanOrEqual(before - (await soldSun(key)));
   });
 });
 
 describe('the database', () => {
   it('refuses a refund while a leg may still be delivered', async () => {
-    const hand = await Hand.open();
-    const key = await sentOrder(hand);
+    const worker = await SteppedWorker.open();
+    const key = await sentOrder(worker);
     await expect(
       api.database.query(`UPDATE orders SET status = 'refunded', settled = true WHERE key = $1`, [key]),
     ).rejects.toThrow(/refunded while a leg may still be delivered/);
@@ -344,7 +348,7 @@ describe('a foreign act', () => {
     expect(await ask('broadcasthex', { transaction })).toMatchObject({ result: true });
     return txid;
   };
-  const search = (hand: Hand) => hand.search();
+  const search = (worker: SteppedWorker) => worker.search();
   const seen = async (txid: string): Promise<{ unrecorded: boolean; recorded: boolean; recovered: boolean }> => {
     const [row] = await api.database.query<{ unrecorded: boolean; recorded: boolean; recovered: boolean }>(
       `SELECT EXISTS (SELECT FROM orphan_tx WHERE txid = decode($1, 'hex')) AS unrecorded,
@@ -356,15 +360,15 @@ describe('a foreign act', () => {
   };
 
   it('that takes back a running rental is not recorded as its reclaim', async () => {
-    const hand = await Hand.open();
-    const key = await settledOrder(hand, receivers[2]);
+    const worker = await SteppedWorker.open();
+    const key = await settledOrder(worker, receivers[2]);
     // The chain's clock is years behind ours here, so an order of today would be too new to be acted for.
     await byHand(`UPDATE orders SET created_at = '2019-12-31' WHERE key = $1`, [key]);
     const sold = await soldSun(key);
     const txid = await act('undelegate', sold, receivers[2]!);
     await mine(SOLID_LAG + 1);
-    await hand.look();
-    await search(hand);
+    await worker.followChain();
+    await search(worker);
     expect(await seen(txid)).toMatchObject({ unrecorded: true, recorded: false });
     expect(await statusesOf(key, 'reclaim')).toEqual([]);
     // So that the rental can end.
@@ -373,21 +377,21 @@ describe('a foreign act', () => {
   });
 
   it('is reclaimed only while all of it exists: less would be taken from a rental of the same receiver', async () => {
-    const hand = await Hand.open(NO_GRACE);
-    await settledOrder(hand, receivers[1]);
+    const worker = await SteppedWorker.open(NO_GRACE);
+    await settledOrder(worker, receivers[1]);
     const txid = await act('delegate', 500_000_000n, receivers[1]!);
     await mine();
     await act('undelegate', 200_000_000n, receivers[1]!);
     await mine(SOLID_LAG + 1);
-    await hand.look();
-    await search(hand);
-    await hand.reclaims().reclaim();
+    await worker.followChain();
+    await search(worker);
+    await worker.reclaims().reclaim();
     expect(await seen(txid)).toEqual({ unrecorded: true, recorded: false, recovered: false });
     // Whole again, it is reclaimed.
     await act('delegate', 200_000_000n, receivers[1]!);
     await mine(SOLID_LAG + 1);
-    await hand.look();
-    await hand.reclaims().reclaim();
+    await worker.followChain();
+    await worker.reclaims().reclaim();
     expect(await seen(txid)).toEqual({ unrecorded: true, recorded: true, recovered: true });
   });
 });

@@ -5,12 +5,12 @@ import { reclaimRestMs } from '../../src/fulfilment/plan/reclaim-pace.js';
 import { aboutNodes } from '../../src/chain/about-nodes.js';
 import { ChainView } from '../../src/fulfilment/follow/chain-view.js';
 import {
-  clearStage,
-  closeStage,
+  clearFixture,
+  closeFixture,
   full,
-  Hand,
+  SteppedWorker,
   mine,
-  openStage,
+  openFixture,
   orderOf,
   receivers,
   rent,
@@ -23,13 +23,13 @@ import {
   txsOf,
 } from '../support/worker/fulfilment-fixture.js';
 
-beforeAll(() => openStage(), START_LIMIT_MS);
+beforeAll(() => openFixture(), START_LIMIT_MS);
 afterEach(async () => {
   full.rest();
   solid.rest();
-  await clearStage();
+  await clearFixture();
 }, START_LIMIT_MS);
-afterAll(closeStage, START_LIMIT_MS);
+afterAll(closeFixture, START_LIMIT_MS);
 
 const isSolid = (path: string): boolean => path.startsWith('walletsolidity/');
 
@@ -37,68 +37,68 @@ describe('without the solid port', () => {
   it.each(['before it is asked the first time', 'after it was there'])(
     'an order is delivered and reclaimed, and settled when the port is back: %s',
     async (when) => {
-      const hand = await Hand.open();
-      if (when.startsWith('after')) await hand.look();
+      const worker = await SteppedWorker.open();
+      if (when.startsWith('after')) await worker.followChain();
       solid.before = (path) => (isSolid(path) ? 'break' : undefined);
       full.before = (path) => (isSolid(path) ? 'break' : undefined);
       const key = await rent(receivers[0]!);
       await mine();
-      await hand.look();
-      await hand.advance();
+      await worker.followChain();
+      await worker.advance();
       expect(await statusesOf(key)).toEqual(['sending']);
       await mine(SOLID_LAG + 1);
-      await hand.look();
+      await worker.followChain();
       expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: false });
       solid.rest();
       full.rest();
       await mine(SOLID_LAG + 1);
-      await hand.look();
+      await worker.followChain();
       expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: true });
     },
   );
 
   it('only the solid port is reported as silent, until it answers', async () => {
-    const hand = await Hand.open();
-    const { nodes } = hand.chain().pool;
+    const worker = await SteppedWorker.open();
+    const { nodes } = worker.chain().pool;
     const silent = () => aboutNodes(nodes);
-    await hand.look();
+    await worker.followChain();
     expect(silent()).toEqual({});
     solid.before = (path) => (isSolid(path) ? 'break' : undefined);
     await mine();
-    await hand.look();
+    await worker.followChain();
     const [name = ''] = nodes.map((node) => node.name);
     expect(silent()).toEqual({ nodes: { [name]: { solid: expect.any(String) } } });
     solid.rest();
     await mine();
-    await hand.look();
+    await worker.followChain();
     expect(silent()).toEqual({});
   });
 
   it('a rental that ended is reclaimed by the answers of the full port', async () => {
-    const hand = await Hand.open();
-    const key = await settledOrder(hand);
+    const worker = await SteppedWorker.open();
+    const key = await settledOrder(worker);
     solid.before = (path) => (isSolid(path) ? 'break' : undefined);
     full.before = (path) => (isSolid(path) ? 'break' : undefined);
     await mine(21);
-    await hand.look();
-    expect(await hand.end()).toBe(1);
+    await worker.followChain();
+    expect(await worker.reclaimEnded()).toBe(1);
     expect((await txsOf(key, 'reclaim')).map((tx) => tx.status)).toEqual(['sending']);
   });
 });
 
 describe('a reclaim', () => {
   it('is not withheld for an order of the same receiver that was sent and is in no block', async () => {
-    const hand = await Hand.open();
-    const ending = await settledOrder(hand);
+    const worker = await SteppedWorker.open();
+    const ending = await settledOrder(worker);
     await mine(8);
     // The node accepts the second transaction and forgets it.
     const says = JSON.stringify({ result: true, txid: '0'.repeat(64) });
     full.before = (path) => (path === 'wallet/broadcasthex' ? { says } : undefined);
-    await sentOrder(hand);
+    await sentOrder(worker);
     full.rest();
     await mine(11);
-    await hand.look();
-    expect(await hand.end()).toBe(1);
+    await worker.followChain();
+    expect(await worker.reclaimEnded()).toBe(1);
     expect(await statusesOf(ending, 'reclaim')).toEqual(['sending']);
   });
 

@@ -3,17 +3,17 @@ import 'reflect-metadata';
 import { jest } from '@jest/globals';
 import {
   api,
-  clearStage,
-  closeStage,
+  clearFixture,
+  closeFixture,
   customer,
   devnet,
   dueAgain,
   freeSun,
   full,
-  Hand,
+  SteppedWorker,
   loseLeases,
   mine,
-  openStage,
+  openFixture,
   orderOf,
   PAST_VALIDITY,
   receivers,
@@ -26,20 +26,20 @@ import {
 } from '../support/worker/fulfilment-fixture.js';
 import type { Meddling } from '../support/nodes/spy-node.js';
 
-beforeAll(openStage, START_LIMIT_MS);
-afterEach(clearStage, START_LIMIT_MS);
-afterAll(closeStage, START_LIMIT_MS);
+beforeAll(openFixture, START_LIMIT_MS);
+afterEach(clearFixture, START_LIMIT_MS);
+afterAll(closeFixture, START_LIMIT_MS);
 
 describe('a claim', () => {
   it('that was taken over lets its first holder write nothing more', async () => {
-    const [first, second] = [await Hand.open(), await Hand.open()];
+    const [first, second] = [await SteppedWorker.open(), await SteppedWorker.open()];
     const key = await rent(receivers[0]!);
-    const mineToDo = await first.work().claimDue(64);
+    const mineToDo = await first.orderClaims().claimDue(64);
     await loseLeases();
-    const theirs = await second.work().claimDue(64);
+    const theirs = await second.orderClaims().claimDue(64);
     expect(theirs.map((order) => order.id)).toEqual(mineToDo.map((order) => order.id));
     await mine();
-    await first.look();
+    await first.followChain();
     await first.advancer().advance(mineToDo);
     expect(await txsOf(key)).toEqual([]);
     const [lease] = await api.database.query<{ held: boolean }>(
@@ -47,34 +47,34 @@ describe('a claim', () => {
       [key],
     );
     expect(lease).toEqual({ held: true });
-    await second.look();
+    await second.followChain();
     await second.advancer().advance(theirs);
     expect(await statusesOf(key)).toEqual(['sending']);
   });
 
   it('that was taken over sends nothing that its first holder signed', async () => {
-    const hand = await Hand.open();
+    const worker = await SteppedWorker.open();
     const key = await rent(receivers[0]!);
     await mine();
-    await hand.look();
+    await worker.followChain();
     // The worker dies between signing and sending.
-    const log = hand.log();
+    const log = worker.transactionLog();
     const sending = jest.spyOn(log, 'recordSending').mockRejectedValueOnce(new Error('died'));
-    await expect(hand.advance()).rejects.toThrow('died');
+    await expect(worker.advance()).rejects.toThrow('died');
     sending.mockRestore();
     const [tx] = await txsOf(key);
     expect(tx?.status).toBe('signed');
     const { id: orderId } = await orderOf(key);
-    const [claimed] = await hand.work().claimNamed([orderId]);
-    const stale = claimed ?? (await dueAgain(hand, orderId));
+    const [claimed] = await worker.orderClaims().claimNamed([orderId]);
+    const stale = claimed ?? (await dueAgain(worker, orderId));
     await loseLeases();
-    await hand.work().claimDue(64);
+    await worker.orderClaims().claimDue(64);
     expect((await log.recordSending([{ id: tx!.id, orderId, fence: stale.fence }])).marked).toEqual(new Set());
     expect(await statusesOf(key)).toEqual(['signed']);
   });
 
   it('obeys a wake-up that arrived while it was held', async () => {
-    const hand = await Hand.open();
+    const worker = await SteppedWorker.open();
     const key = await rent(receivers[0]!);
     const due = async () => {
       const [row] = await api.database.query<{ due: boolean }>(
@@ -84,9 +84,9 @@ describe('a claim', () => {
       return row!.due;
     };
     const release = async (isWoken: boolean) => {
-      const orders = await hand.work().claimDue(64);
+      const orders = await worker.orderClaims().claimDue(64);
       if (isWoken) await api.database.query('UPDATE orders SET next_run_at = clock_timestamp() WHERE key = $1', [key]);
-      await hand.work().release(orders.map((order) => ({ order, delayMs: 60_000, isEnding: false })));
+      await worker.orderClaims().release(orders.map((order) => ({ order, delayMs: 60_000, isEnding: false })));
     };
     await release(true);
     expect(await due()).toBe(true);
@@ -95,7 +95,7 @@ describe('a claim', () => {
   });
 
   it('is renewed while it is held, and never after its release', async () => {
-    const hand = await Hand.open();
+    const worker = await SteppedWorker.open();
     const key = await rent(receivers[0]!);
     const held = async () => {
       const [row] = await api.database.query<{ left: number | null }>(
@@ -104,22 +104,22 @@ describe('a claim', () => {
       );
       return row!.left;
     };
-    const orders = await hand.work().claimDue(64);
+    const orders = await worker.orderClaims().claimDue(64);
     await api.database.query(
       `UPDATE orders SET lease_until = lease_until - interval '10 s', next_run_at = next_run_at - interval '10 s' WHERE key = $1`,
       [key],
     );
-    await hand.work().renew(orders);
+    await worker.orderClaims().renew(orders);
     expect(await held()).toBeGreaterThan(10);
-    await hand.work().release(orders.map((order) => ({ order, delayMs: 0, isEnding: false })));
-    await hand.work().renew(orders);
+    await worker.orderClaims().release(orders.map((order) => ({ order, delayMs: 0, isEnding: false })));
+    await worker.orderClaims().renew(orders);
     expect(await held()).toBeNull();
   });
 });
 
 describe('sending', () => {
   it('comes after everything about it is on disk', async () => {
-    const hand = await Hand.open();
+    const worker = await SteppedWorker.open();
     const key = await rent(receivers[0]!);
     const seen: unknown[] = [];
     full.before = async (path, body) => {
@@ -135,8 +135,8 @@ describe('sending', () => {
       return undefined;
     };
     await mine();
-    await hand.look();
-    await hand.advance();
+    await worker.followChain();
+    await worker.advance();
     expect(seen).toEqual([{ status: 'sending', order_status: 'placed', isWhole: true }]);
   });
 
@@ -150,28 +150,31 @@ describe('sending', () => {
     ['takes it and breaks the line', 'break-after'],
   ];
   it.each(answers)('to a node that %s decides nothing, and the same bytes deliver it', async (_, meddling) => {
-    const hand = await Hand.open();
+    const worker = await SteppedWorker.open();
     const key = await rent(receivers[1]!);
     full.before = (path) => (path === 'wallet/broadcasthex' ? meddling : undefined);
     await mine();
-    await hand.look();
-    await hand.advance();
+    await worker.followChain();
+    await worker.advance();
     const [sent] = await txsOf(key);
     expect(sent?.status).toBe('sending');
     expect((await orderOf(key)).status).toBe('placed');
     full.rest();
     // A new process, as after a crash.
-    const next = await Hand.open();
-    await next.look();
+    const next = await SteppedWorker.open();
+    await next.followChain();
     await next.advance();
     await mine();
-    await next.look();
+    await next.followChain();
     expect((await orderOf(key)).status).toBe('delivered');
     expect((await txsOf(key)).map((tx) => tx.txid)).toEqual([sent!.txid]);
   });
 
   it('that a stopped worker repeats after another one delivered changes nothing', async () => {
-    const [stopped, next] = [await Hand.open(), await Hand.open({ TRON_FULL_NODE_URLS: devnet.fullUrl })];
+    const [stopped, next] = [
+      await SteppedWorker.open(),
+      await SteppedWorker.open({ TRON_FULL_NODE_URLS: devnet.fullUrl }),
+    ];
     const key = await rent(receivers[1]!);
     let proceed: () => void = () => undefined;
     const stop = new Promise<void>((resolve) => (proceed = resolve));
@@ -185,84 +188,84 @@ describe('sending', () => {
       return undefined;
     };
     await mine();
-    await stopped.look();
+    await stopped.followChain();
     const late = stopped.advance();
     await held;
     await loseLeases();
-    await next.look();
+    await next.followChain();
     await next.advance();
     await mine();
-    await next.look();
+    await next.followChain();
     expect((await orderOf(key)).status).toBe('delivered');
     proceed();
     await late;
     await mine();
-    await next.look();
+    await next.followChain();
     expect((await orderOf(key)).status).toBe('delivered');
     expect((await txsOf(key)).map((tx) => tx.status)).toEqual(['included']);
   });
 
   it('of equal orders in one block makes two transactions', async () => {
-    const hand = await Hand.open();
+    const worker = await SteppedWorker.open();
     const keys = [await rent(receivers[2]!), await rent(receivers[2]!)];
     await mine();
-    await hand.look();
-    await hand.advance();
+    await worker.followChain();
+    await worker.advance();
     const ids = (await Promise.all(keys.map((key) => txsOf(key)))).flat().map((tx) => tx.txid);
     expect(new Set(ids).size).toBe(2);
     await mine();
-    await hand.look();
+    await worker.followChain();
     for (const key of keys) expect((await orderOf(key)).status).toBe('delivered');
   });
 });
 
 describe('a death', () => {
   /** Returns an order with one sent transaction, as its worker claimed it. */
-  async function sentOrder(hand: Hand) {
+  async function sentOrder(worker: SteppedWorker) {
     const key = await rent(receivers[3]!);
     await mine();
-    await hand.look();
-    await hand.advance();
-    const order = await dueAgain(hand, (await orderOf(key)).id);
+    await worker.followChain();
+    await worker.advance();
+    const order = await dueAgain(worker, (await orderOf(key)).id);
     return { key, order, tx: order.legs[0]!.txs[0]! };
   }
 
   it('is not proven by an absence that was seen before the head', async () => {
-    const hand = await Hand.open();
-    const { tx } = await sentOrder(hand);
+    const worker = await SteppedWorker.open();
+    const { tx } = await sentOrder(worker);
     // Between the two requests the chain moves on: the transaction is in a solid block and past its expiration.
     let asked = 0;
     solid.after = async () => {
       asked += 1;
       if (asked === 1) await mine(PAST_VALIDITY);
     };
-    const verdict = await hand.proofs().judge(tx);
+    const verdict = await worker.proofs().judge(tx);
     expect(verdict).toMatchObject({ kind: 'unknown', why: expect.stringContaining('not solid past the expiration') });
   });
 
   it('is not proven before its expiration, although no node knows it', async () => {
-    const hand = await Hand.open();
-    const { tx } = await sentOrder(hand);
+    const worker = await SteppedWorker.open();
+    const { tx } = await sentOrder(worker);
     await devnet.control('evict', {});
     await mine(SOLID_LAG + 2);
-    expect((await hand.proofs().judge(tx)).kind).toBe('unknown');
+    expect((await worker.proofs().judge(tx)).kind).toBe('unknown');
   });
 
   it('by one node’s word requires every block that could hold it', async () => {
-    const hand = await Hand.open();
-    const { tx } = await sentOrder(hand);
+    const worker = await SteppedWorker.open();
+    const { tx } = await sentOrder(worker);
     await devnet.control('evict', {});
     await mine(PAST_VALIDITY);
     const asked: string[] = [];
     solid.before = (path) => void asked.push(path.replace('walletsolidity/', ''));
-    const verdict = await hand.proofs().judge(tx);
+    const verdict = await worker.proofs().judge(tx);
     expect(verdict).toMatchObject({ kind: 'dead', evidence: { absences: [{}], scanned: {} } });
     expect(asked.slice(0, 2)).toEqual(['getblock', 'gettransactioninfobyid']);
     // A node whose index denies a transaction that its own blocks contain.
-    const again = await sentOrder(hand);
+    const again = await sentOrder(worker);
     await mine(PAST_VALIDITY);
     solid.before = (path) => (path.endsWith('gettransactioninfobyid') ? { says: '{}' } : undefined);
-    expect((await hand.proofs().judge(again.tx)).kind).toBe('found');
+    expect((await worker.proofs().judge(again.tx)).kind).toBe('found');
   });
 
   it('requires two nodes if two are configured, and with one away the order waits', async () => {
@@ -270,31 +273,31 @@ describe('a death', () => {
       TRON_FULL_NODE_URLS: `${devnet.second!.fullUrl},${full.url}`,
       TRON_SOLIDITY_NODE_URLS: `${devnet.second!.solidUrl},${solid.url}`,
     };
-    const hand = await Hand.open(two);
-    const { key } = await sentOrder(hand);
+    const worker = await SteppedWorker.open(two);
+    const { key } = await sentOrder(worker);
     await devnet.control('evict', {});
     await mine(PAST_VALIDITY);
     solid.before = () => 'break';
     await loseLeases();
-    await hand.look();
-    await hand.advance();
+    await worker.followChain();
+    await worker.advance();
     expect(await statusesOf(key)).toEqual(['sending']);
     solid.rest();
-    await hand.advance();
+    await worker.advance();
     const [dead] = await txsOf(key);
     expect(dead?.status).toBe('dead');
     expect(dead?.evidence?.absences).toHaveLength(2);
   });
 
   it('that is proven leads to one further attempt with different bytes', async () => {
-    const hand = await Hand.open();
-    const { key, tx } = await sentOrder(hand);
+    const worker = await SteppedWorker.open();
+    const { key, tx } = await sentOrder(worker);
     await devnet.control('evict', {});
     await mine(PAST_VALIDITY);
     await loseLeases();
-    await hand.look();
-    await hand.advance();
-    await hand.advance();
+    await worker.followChain();
+    await worker.advance();
+    await worker.advance();
     const txs = await txsOf(key);
     expect(txs.map((each) => each.status)).toEqual(['dead', 'sending']);
     expect(txs[1]!.txid).not.toBe(tx.txid);
@@ -306,43 +309,43 @@ describe('waiting', () => {
   const aMoment = () => new Promise((resolve) => setTimeout(resolve, 1100));
 
   it('too long for a block shows people the order and refunds nothing, and a block resolves it', async () => {
-    const hand = await Hand.open(IMPATIENT);
+    const worker = await SteppedWorker.open(IMPATIENT);
     const key = await rent(receivers[0]!);
     await mine();
-    await hand.look();
-    await hand.advance();
+    await worker.followChain();
+    await worker.advance();
     await aMoment();
-    await hand.advance();
+    await worker.advance();
     expect(await orderOf(key)).toMatchObject({ status: 'unresolved', needs_attention: true });
     await mine();
-    await hand.look();
+    await worker.followChain();
     expect(await orderOf(key)).toMatchObject({ status: 'delivered', needs_attention: false });
   });
 
   it('too long, and then proven dead, ends in a refund without a second attempt', async () => {
-    const hand = await Hand.open(IMPATIENT);
+    const worker = await SteppedWorker.open(IMPATIENT);
     const key = await rent(receivers[0]!);
     await mine();
-    await hand.look();
-    await hand.advance();
+    await worker.followChain();
+    await worker.advance();
     await aMoment();
-    await hand.advance();
+    await worker.advance();
     await devnet.control('evict', {});
     await mine(PAST_VALIDITY);
-    await hand.look();
-    for (let round = 0; round < 4; round += 1) await hand.advance();
+    await worker.followChain();
+    for (let round = 0; round < 4; round += 1) await worker.advance();
     expect(await orderOf(key)).toMatchObject({ status: 'refunded', settled: true, needs_attention: false });
     expect(await statusesOf(key)).toEqual(['dead']);
   });
 
   it('for unreachable nodes ends in a refund of the unsent order', async () => {
-    const hand = await Hand.open(IMPATIENT);
+    const worker = await SteppedWorker.open(IMPATIENT);
     const free = await freeSun();
     const key = await rent(receivers[0]!);
-    await hand.advance();
+    await worker.advance();
     expect((await orderOf(key)).status).toBe('reserved');
     await aMoment();
-    for (let round = 0; round < 3; round += 1) await hand.advance();
+    for (let round = 0; round < 3; round += 1) await worker.advance();
     expect((await orderOf(key)).status).toBe('refunded');
     expect(await txsOf(key)).toEqual([]);
     expect(await freeSun()).toBe(free);
@@ -351,52 +354,52 @@ describe('waiting', () => {
 
 describe('an end', () => {
   it('comes by the chain’s clock, however late it is here', async () => {
-    const hand = await Hand.open();
+    const worker = await SteppedWorker.open();
     const key = await rent(receivers[0]!);
     await mine();
-    await hand.look();
-    await hand.advance();
+    await worker.followChain();
+    await worker.advance();
     await mine(SOLID_LAG + 1);
-    await hand.look();
+    await worker.followChain();
     expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: true });
-    expect(await hand.end()).toBe(0);
+    expect(await worker.reclaimEnded()).toBe(0);
     await mine(20);
-    await hand.look();
-    expect(await hand.end()).toBe(1);
+    await worker.followChain();
+    expect(await worker.reclaimEnded()).toBe(1);
     expect(await statusesOf(key, 'reclaim')).toEqual(['sending']);
   });
 
   it('that a dead worker had begun to record is continued', async () => {
-    const hand = await Hand.open();
+    const worker = await SteppedWorker.open();
     const key = await rent(receivers[0]!);
     await mine();
-    await hand.look();
-    await hand.advance();
+    await worker.followChain();
+    await worker.advance();
     await mine(25);
-    await hand.look();
-    const signed = jest.spyOn(hand.log(), 'recordSigned').mockRejectedValueOnce(new Error('died'));
-    await expect(hand.end()).rejects.toThrow('died');
+    await worker.followChain();
+    const signed = jest.spyOn(worker.transactionLog(), 'recordSigned').mockRejectedValueOnce(new Error('died'));
+    await expect(worker.reclaimEnded()).rejects.toThrow('died');
     signed.mockRestore();
     expect(await statusesOf(key, 'reclaim')).toEqual(['built']);
-    await hand.advance();
+    await worker.advance();
     expect(await statusesOf(key, 'reclaim')).toEqual(['sending']);
   });
 
   it('returns a leg’s capacity once, whoever repeats it', async () => {
-    const hand = await Hand.open();
+    const worker = await SteppedWorker.open();
     const free = await freeSun();
     const key = await rent(receivers[0]!);
-    const order = await dueAgain(hand, (await orderOf(key)).id);
+    const order = await dueAgain(worker, (await orderOf(key)).id);
     expect(await freeSun()).toBeLessThan(free);
-    await hand.ending().undo(order);
-    await hand.ending().releaseLegs(order, order.legs);
-    await hand.ending().releaseLegs(order, order.legs);
+    await worker.orderTermination().undo(order);
+    await worker.orderTermination().releaseLegs(order, order.legs);
+    await worker.orderTermination().releaseLegs(order, order.legs);
     expect(await freeSun()).toBe(free);
     const balance = async () => (await customer.get('/v1/balance')).body.credits_balance as number;
     const before = await balance();
-    await hand.ending().refund(order, 'It could not be delivered.');
+    await worker.orderTermination().refund(order, 'It could not be delivered.');
     const after = await balance();
-    await hand.ending().refund(order, 'It could not be delivered.');
+    await worker.orderTermination().refund(order, 'It could not be delivered.');
     expect(after).toBeGreaterThan(before);
     expect(await balance()).toBe(after);
   });

@@ -2,7 +2,7 @@
 import 'reflect-metadata';
 import { newChainAccount } from '../../packages/local/src/chain-account.js';
 import { until } from '../../packages/local/src/wait.js';
-import { Stage } from '../crash/stage.js';
+import { CrashCluster } from '../crash/cluster.js';
 import { OrderProbe, legsOf, sunOf } from '../support/worker/order-probe.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { createTestRedis, withRedis, type TestRedis } from '../setup/redis.js';
@@ -15,15 +15,15 @@ const START_LIMIT_MS = 180_000;
 
 let store: TestDatabase;
 let redis: TestRedis;
-let stage: Stage;
+let cluster: CrashCluster;
 let probe: OrderProbe;
-let worker: Awaited<ReturnType<Stage['world']['startWorker']>>;
+let worker: Awaited<ReturnType<CrashCluster['service']['startWorker']>>;
 
-const receiver = (index: number): string => stage.world.accounts[index]!.address;
+const receiver = (index: number): string => cluster.service.accounts[index]!.address;
 
 beforeAll(async () => {
   [store, redis] = await Promise.all([createTestDatabase(), createTestRedis()]);
-  stage = await Stage.open({
+  cluster = await CrashCluster.open({
     databaseUrl: store.url,
     roleUrl: asRole,
     redisUrl: redis.url,
@@ -33,12 +33,12 @@ beforeAll(async () => {
     // Two minutes at this pace: a stall of a slow machine must not let a transaction expire.
     env: { TRON_EXPIRATION_SEC: '3600' },
   });
-  probe = new OrderProbe(stage);
-  worker = await stage.world.startWorker();
+  probe = new OrderProbe(cluster);
+  worker = await cluster.service.startWorker();
 }, START_LIMIT_MS);
 
 afterAll(async () => {
-  await stage.close();
+  await cluster.close();
   await redis.close();
   await store.drop();
 }, START_LIMIT_MS);
@@ -47,7 +47,7 @@ afterAll(async () => {
 async function expectEverythingOver(): Promise<void> {
   await until(
     async () => {
-      const rows = await stage.database.query(
+      const rows = await cluster.database.query(
         `SELECT 1 FROM orders o JOIN leg l ON l.order_id = o.id
           WHERE NOT o.settled OR (o.kind = 'rental' AND l.status NOT IN ('released', 'reclaimed')) LIMIT 1`,
       );
@@ -56,8 +56,8 @@ async function expectEverythingOver(): Promise<void> {
     60_000,
     'everything being over',
   );
-  await stage.check('at the end', true);
-  expect(stage.violations).toEqual([]);
+  await cluster.check('at the end', true);
+  expect(cluster.violations).toEqual([]);
 }
 
 /** Undo steps for changes of the chain. They also run when the test fails. */
@@ -68,19 +68,19 @@ afterEach(async () => {
 });
 
 async function restartWorker(env: NodeJS.ProcessEnv = {}): Promise<void> {
-  await stage.stopAndForget(worker);
-  worker = await stage.world.startWorker(env);
+  await cluster.stopAndForget(worker);
+  worker = await cluster.service.startWorker(env);
 }
 
 /** Restarts the worker for this test: transactions expire after two seconds, because the test waits for their death. */
 async function startHastyWorker(): Promise<void> {
-  worker = await stage.world.startWorker({ TRON_EXPIRATION_SEC: '60' });
+  worker = await cluster.service.startWorker({ TRON_EXPIRATION_SEC: '60' });
   onTestEnd.push(() => restartWorker());
 }
 
 /** Creates an account without delegations. */
 async function newReceiver(): Promise<string> {
-  const { wallet, bank } = stage.world;
+  const { wallet, bank } = cluster.service;
   const { address } = newChainAccount();
   const made = { owner_address: bank.address, account_address: address };
   await wallet.receipt(await wallet.send('createaccount', made, bank));
@@ -89,10 +89,10 @@ async function newReceiver(): Promise<string> {
 
 describe('a rental', () => {
   it('brings at least the sold energy, ends by the chain’s clock and is reclaimed', async () => {
-    const before = await probe.stage.world.wallet.energyOf(receiver(0));
+    const before = await probe.cluster.service.wallet.energyOf(receiver(0));
     const key = await probe.rent(receiver(0), 50_000);
     const order = await probe.delivered(key);
-    const after = await probe.stage.world.wallet.energyOf(receiver(0));
+    const after = await probe.cluster.service.wallet.energyOf(receiver(0));
     expect(after.limit - before.limit).toBeGreaterThanOrEqual(50_000);
     expect(order.delivered_energy).toBeGreaterThanOrEqual(50_000);
     expect(Date.parse(order.ends_at!) - Date.parse(order.delivered_at!)).toBe(60_000);
@@ -117,8 +117,8 @@ describe('a rental', () => {
   });
 
   it('is left alone while it waits for solid blocks, after its delivery and after its end', async () => {
-    await stage.control('node', { solidLag: 40 });
-    onTestEnd.push(() => stage.control('node', { solidLag: 8 }));
+    await cluster.control('node', { solidLag: 40 });
+    onTestEnd.push(() => cluster.control('node', { solidLag: 8 }));
     const key = await probe.rent(receiver(1), 40_000, 600);
     await probe.delivered(key);
     const delivered = await probe.rest(key);
@@ -149,14 +149,14 @@ describe('a rental', () => {
   });
 
   it('is topped up when the network’s growth yields less than was sold', async () => {
-    await stage.stopAndForget(worker);
+    await cluster.stopAndForget(worker);
     const key = await probe.rent(receiver(0), 50_000);
-    await stage.control('parameters', { getTotalEnergyCurrentLimit: ENERGY_LIMIT * 0.9 });
-    worker = await stage.world.startWorker();
+    await cluster.control('parameters', { getTotalEnergyCurrentLimit: ENERGY_LIMIT * 0.9 });
+    worker = await cluster.service.startWorker();
     const order = await probe.delivered(key);
     expect(legsOf(order)).toBe(2);
     expect(order.delivered_energy).toBeGreaterThanOrEqual(50_000);
-    await stage.control('parameters', { getTotalEnergyCurrentLimit: ENERGY_LIMIT });
+    await cluster.control('parameters', { getTotalEnergyCurrentLimit: ENERGY_LIMIT });
     await probe.reclaimed(key);
     expect(await probe.delegatedSun(receiver(0))).toBe(0);
   });
@@ -182,7 +182,7 @@ describe('a block that is reverted', () => {
     worker.signal('SIGKILL');
     await worker.exited;
     await probe.dropBlock(delegations[0]!.block_number!, 0);
-    worker = await stage.world.startWorker();
+    worker = await cluster.service.startWorker();
     await probe.settled(key);
     expect(await probe.history(key)).toBe('reserved>placed>delivered>placed>delivered');
     expect((await probe.transactions(key)).filter((tx) => tx.purpose === 'delegate')).toHaveLength(1);
@@ -191,22 +191,22 @@ describe('a block that is reverted', () => {
 
 describe('an order that cannot be delivered completely', () => {
   it('is refunded after proven deaths, and the legs already delivered are reclaimed', async () => {
-    await stage.stopAndForget(worker);
+    await cluster.stopAndForget(worker);
     const balance = await probe.balance();
     const key = await probe.rent(receiver(1), LARGE);
-    const legs = await stage.database.query<{ address: string }>(
+    const legs = await cluster.database.query<{ address: string }>(
       `SELECT w.address FROM leg l JOIN pool_wallet w ON w.id = l.wallet_id JOIN orders o ON o.id = l.order_id WHERE o.key = $1`,
       [key],
     );
     // The owner of one wallet unfreezes its free stake outside the service.
-    const wallet = stage.world.poolWallets.find(({ address }) => address === legs.at(-1)!.address)!;
-    const all = await stage.world.wallet.post('wallet/getcandelegatedmaxsize', {
+    const wallet = cluster.service.poolWallets.find(({ address }) => address === legs.at(-1)!.address)!;
+    const all = await cluster.service.wallet.post('wallet/getcandelegatedmaxsize', {
       owner_address: wallet.address,
       type: 1,
       visible: true,
     });
     const taken = { owner_address: wallet.address, unfreeze_balance: Number(all['max_size']), resource: 'ENERGY' };
-    await stage.world.wallet.receipt(await stage.world.wallet.send('unfreezebalancev2', taken, wallet));
+    await cluster.service.wallet.receipt(await cluster.service.wallet.send('unfreezebalancev2', taken, wallet));
 
     await startHastyWorker();
     for (let round = 0; round < 4; round += 1) {
@@ -236,12 +236,12 @@ describe('an activation', () => {
     const { address } = newChainAccount();
     const key = await probe.activate(address);
     await probe.settled(key);
-    const account = await stage.world.wallet.post('wallet/getaccount', { address, visible: true });
+    const account = await cluster.service.wallet.post('wallet/getaccount', { address, visible: true });
     expect(account['address']).toBe(address);
   });
 
   it('that is final has ended: activated accounts are not read with the open legs', async () => {
-    const { database } = stage;
+    const { database } = cluster;
     const key = await probe.activate(newChainAccount().address);
     await probe.settled(key);
     const leg = `leg WHERE order_id = (SELECT id FROM orders WHERE key = $1)`;
@@ -267,11 +267,11 @@ describe('an activation', () => {
   });
 
   it('that another party makes first is refunded', async () => {
-    await stage.stopAndForget(worker);
+    await cluster.stopAndForget(worker);
     const balance = await probe.balance();
     const { address } = newChainAccount();
     const key = await probe.activate(address);
-    const { wallet, bank } = stage.world;
+    const { wallet, bank } = cluster.service;
     const made = { owner_address: bank.address, account_address: address };
     await wallet.receipt(await wallet.send('createaccount', made, bank));
     await startHastyWorker();
@@ -281,13 +281,13 @@ describe('an activation', () => {
   });
 
   it('that now costs more than its price is refunded, and nothing of it is sent', async () => {
-    await stage.stopAndForget(worker);
+    await cluster.stopAndForget(worker);
     const balance = await probe.balance();
     const { address } = newChainAccount();
     const key = await probe.activate(address);
-    onTestEnd.push(() => stage.control('parameters', { getCreateNewAccountFeeInSystemContract: 1_000_000 }));
-    await stage.control('parameters', { getCreateNewAccountFeeInSystemContract: 5_000_000 });
-    worker = await stage.world.startWorker();
+    onTestEnd.push(() => cluster.control('parameters', { getCreateNewAccountFeeInSystemContract: 1_000_000 }));
+    await cluster.control('parameters', { getCreateNewAccountFeeInSystemContract: 5_000_000 });
+    worker = await cluster.service.startWorker();
     const { error } = await probe.refunded(key);
     expect(error).toBe('The chain’s activation fee rose above the charge; the charge was returned.');
     expect(await probe.transactions(key)).toEqual([]);
@@ -295,14 +295,14 @@ describe('an activation', () => {
   });
 
   it('with an unknown cost waits, and is made once a node names it', async () => {
-    await stage.stopAndForget(worker);
+    await cluster.stopAndForget(worker);
     const key = await probe.activate(newChainAccount().address);
-    onTestEnd.push(() => stage.control('parameters', { getCreateAccountFee: 100_000 }));
-    await stage.control('parameters', { getCreateAccountFee: 0 });
-    worker = await stage.world.startWorker();
+    onTestEnd.push(() => cluster.control('parameters', { getCreateAccountFee: 100_000 }));
+    await cluster.control('parameters', { getCreateAccountFee: 0 });
+    worker = await cluster.service.startWorker();
     await until(async () => ((await probe.rest(key)).claims > 0 ? true : undefined), 45_000, 'a first look at it', 40);
     expect(await probe.transactions(key)).toEqual([]);
-    await stage.control('parameters', { getCreateAccountFee: 100_000 });
+    await cluster.control('parameters', { getCreateAccountFee: 100_000 });
     await probe.settled(key);
   });
 });
@@ -325,11 +325,11 @@ describe('workers', () => {
       await probe.settled(key);
       await probe.onlyDueByChain(key);
     }
-    await stage.stopAndForget(worker);
+    await cluster.stopAndForget(worker);
     // Restores the worker in any case: later tests need one that polls the chain more often.
     onTestEnd.push(() => restartWorker());
     await probe.passChainTime(3000);
-    worker = await stage.world.startWorker({ WORKER_CONCURRENCY: '1', TRON_POLL_MS: '30000' });
+    worker = await cluster.service.startWorker({ WORKER_CONCURRENCY: '1', TRON_POLL_MS: '30000' });
     const begun = async (count: number): Promise<true | undefined> => {
       const txs = (await Promise.all(keys.map(async (key) => probe.transactions(key)))).flat();
       return txs.filter((tx) => tx.purpose === 'reclaim').length >= count ? true : undefined;
@@ -349,14 +349,14 @@ describe('workers', () => {
 
   it('work without Redis: an emptied queue loses nothing', async () => {
     const keys = [await probe.rent(receiver(0), 32_000)];
-    await stage.flushRedis();
+    await cluster.flushRedis();
     keys.push(await probe.rent(receiver(1), 32_000));
-    await stage.flushRedis();
+    await cluster.flushRedis();
     for (const key of keys) await probe.delivered(key);
   });
 
   it('two together, one of them stopped and resumed as a zombie, send nothing twice', async () => {
-    const other = await stage.world.startWorker({ DATABASE_POOL_MAX: '1' });
+    const other = await cluster.service.startWorker({ DATABASE_POOL_MAX: '1' });
     const keys: string[] = [];
     for (let round = 0; round < 4; round += 1) {
       keys.push(await probe.rent(receiver(round % 3), 32_000 + round), await probe.activate(newChainAccount().address));
@@ -371,7 +371,7 @@ describe('workers', () => {
       expect(sent.filter((tx) => tx.status === 'solid')).toHaveLength(1);
       expect(sent.filter((tx) => tx.status !== 'solid' && tx.status !== 'dead')).toHaveLength(0);
     }
-    await stage.stopAndForget(other);
+    await cluster.stopAndForget(other);
   });
 });
 

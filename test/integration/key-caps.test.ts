@@ -4,29 +4,35 @@ import { until } from '../../packages/local/src/wait.js';
 import type { ApiKeys } from '../../src/projects/api-keys.js';
 import { HmacCustomer, type Answer } from '../support/api/client.js';
 import { AUTHOR, makeCustomer } from '../support/api/factory.js';
-import { expectRefusal, openOrderWorld, refundOrder, withKey, type OrderWorld } from '../support/api/order-fixture.js';
+import {
+  expectRefusal,
+  openOrderFixture,
+  refundOrder,
+  withKey,
+  type OrderFixture,
+} from '../support/api/order-fixture.js';
 import { apiKeysOn } from '../support/api/services.js';
 
 const PRICE = 8_775_000;
 
-let world: OrderWorld;
+let fixture: OrderFixture;
 let keys: ApiKeys;
 
 beforeAll(async () => {
-  world = await openOrderWorld();
-  keys = apiKeysOn(world.api.database, world.api.app);
+  fixture = await openOrderFixture();
+  keys = apiKeysOn(fixture.api.database, fixture.api.app);
 }, 60_000);
 
 afterAll(async () => {
-  await world.close();
+  await fixture.close();
 });
 
-const body = () => ({ receive_address: world.receiver(), energy: 65_000 });
+const body = () => ({ receive_address: fixture.receiver(), energy: 65_000 });
 
 /** Creates a project with plenty of credits. */
 async function project(): Promise<HmacCustomer> {
-  const { merchant, apiKey } = await makeCustomer(world.api, 100_000_000_000n);
-  return new HmacCustomer(world.api.baseUrl, merchant, apiKey);
+  const { merchant, apiKey } = await makeCustomer(fixture.api, 100_000_000_000n);
+  return new HmacCustomer(fixture.api.baseUrl, merchant, apiKey);
 }
 
 /** Creates a key with a daily cap worth `orders` orders. */
@@ -69,7 +75,7 @@ test('accepts exactly what each cap allows of 200 concurrent orders by one key a
   ]);
   // The balance moved with the caps, and each entry names its key.
   expect(before - (await balanceOf(primary))).toBe(50 * PRICE);
-  const entries = await world.api.database.query<{ key: string; spent: number }>(
+  const entries = await fixture.api.database.query<{ key: string; spent: number }>(
     `SELECT api_key_id AS key, sum(-credits)::float8 AS spent FROM credit_entry
       WHERE project_id = $1 AND kind = 'charge' GROUP BY 1`,
     [primary.merchant],
@@ -86,11 +92,11 @@ test('accepts exactly what each cap allows of 200 concurrent orders by one key a
 test('a cap holds even if all orders were checked before the first of them was charged', async () => {
   const primary = await project();
   const { id, customer } = await capped(primary, 2);
-  const { answering } = await world.api.database.transaction(async (tx) => {
+  const { answering } = await fixture.api.database.transaction(async (tx) => {
     await tx.query('SELECT FROM credit_account WHERE project_id = $1 FOR UPDATE', [primary.merchant]);
     const orders = Array.from({ length: 5 }, () => customer.post('/v1/orders', body()));
     const areWaiting = async (): Promise<true | undefined> => {
-      const waiting = await world.api.database.query(
+      const waiting = await fixture.api.database.query(
         `SELECT FROM pg_stat_activity
           WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%take_order%'`,
       );
@@ -104,7 +110,7 @@ test('a cap holds even if all orders were checked before the first of them was c
 });
 
 test('a purchase signed by MD5 counts against the primary key', async () => {
-  const customer = await makeCustomer(world.api);
+  const customer = await makeCustomer(fixture.api);
   await keys.setOptions(customer.merchant, { dailyCapCredits: credits(PRICE) }, AUTHOR);
   expect((await customer.post('/v1/orders', body())).status).toBe(202);
   expectRefusal(await customer.post('/v1/orders', body()), 402, 'SPEND_CAP_REACHED');
@@ -116,12 +122,12 @@ test('a refund lowers the spending of the order’s own day, and of no other', a
   const { id, customer } = await capped(primary, 1);
   expect((await customer.post('/v1/orders', body(), withKey('first'))).status).toBe(202);
   expectRefusal(await customer.post('/v1/orders', body()), 402, 'SPEND_CAP_REACHED');
-  await refundOrder(world.api, primary.merchant, 'first');
+  await refundOrder(fixture.api, primary.merchant, 'first');
   expect(await spentBy(id)).toBe(0);
   expect((await customer.post('/v1/orders', body(), withKey('second'))).status).toBe(202);
   // As if the counter belonged to another day.
-  await world.api.database.query('UPDATE api_key SET spent_on = spent_on + 1 WHERE id = $1', [id]);
-  await refundOrder(world.api, primary.merchant, 'second');
+  await fixture.api.database.query('UPDATE api_key SET spent_on = spent_on + 1 WHERE id = $1', [id]);
+  await refundOrder(fixture.api, primary.merchant, 'second');
   expect(await spentBy(id)).toBe(PRICE);
 });
 
@@ -133,13 +139,13 @@ test('a replay, a refused order and another day count against no cap', async () 
   expect((await customer.post('/v1/orders', same, withKey('one'))).headers['idempotency-replayed']).toBe('true');
   await keys.setOptions(id, { dailyCapCredits: null }, AUTHOR);
   expectRefusal(
-    await customer.post('/v1/orders', { ...body(), receive_address: world.chain.token }),
+    await customer.post('/v1/orders', { ...body(), receive_address: fixture.chain.token }),
     422,
     'RECEIVER_NOT_SUPPORTED',
   );
   expect(await spentBy(id)).toBe(PRICE);
   await keys.setOptions(id, { dailyCapCredits: credits(PRICE) }, AUTHOR);
-  await world.api.database.query('UPDATE api_key SET spent_on = spent_on - 1 WHERE id = $1', [id]);
+  await fixture.api.database.query('UPDATE api_key SET spent_on = spent_on - 1 WHERE id = $1', [id]);
   expect((await customer.post('/v1/orders', body())).status).toBe(202);
   expect(await spentBy(id)).toBe(PRICE);
 });
@@ -148,11 +154,11 @@ test('a revoked key buys nothing, even in a process that missed its revocation',
   const primary = await project();
   const { id, customer } = await capped(primary, 5);
   for (const _ of [1, 2]) expect((await customer.post('/v1/orders', body())).status).toBe(202);
-  await world.api.database.query('ALTER TABLE api_key DISABLE TRIGGER api_key_announced');
+  await fixture.api.database.query('ALTER TABLE api_key DISABLE TRIGGER api_key_announced');
   try {
     await keys.revoke(id, AUTHOR);
   } finally {
-    await world.api.database.query('ALTER TABLE api_key ENABLE TRIGGER api_key_announced');
+    await fixture.api.database.query('ALTER TABLE api_key ENABLE TRIGGER api_key_announced');
   }
   // This process still has the key cached, and reads succeed.
   expect((await customer.get('/v1/balance')).status).toBe(200);

@@ -9,41 +9,42 @@ import type { ApiKeys } from '../../src/projects/api-keys.js';
 import { expectError } from '../support/api/answers.js';
 import { Customer, HmacCustomer } from '../support/api/client.js';
 import { AUTHOR, makeCustomer } from '../support/api/factory.js';
-import { ReconcileWorld } from '../support/worker/reconciliation-fixture.js';
+import { ReconciliationFixture } from '../support/worker/reconciliation-fixture.js';
 import { asAdmin } from '../setup/admin.js';
 import { apiKeysOn } from '../support/api/services.js';
 
-let world: ReconcileWorld;
+let fixture: ReconciliationFixture;
 let keys: ApiKeys;
 
 beforeAll(async () => {
-  world = await ReconcileWorld.open();
-  await world.syncAll();
-  keys = apiKeysOn(world.database, world.api.app);
+  fixture = await ReconciliationFixture.open();
+  await fixture.syncAll();
+  keys = apiKeysOn(fixture.database, fixture.api.app);
 });
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
 /** Returns an HMAC client of the same project. */
-const signing = ({ merchant, apiKey }: Customer): HmacCustomer => new HmacCustomer(world.api.baseUrl, merchant, apiKey);
+const signing = ({ merchant, apiKey }: Customer): HmacCustomer =>
+  new HmacCustomer(fixture.api.baseUrl, merchant, apiKey);
 
 /** Inserts entries with the given times; the ledger itself dates entries now. */
 async function enterAt(projectId: string, times: readonly string[]): Promise<void> {
-  await world.database.query(
+  await fixture.database.query(
     `INSERT INTO credit_entry (entry_key, project_id, contra, kind, credits, actor, reason, created_at)
      SELECT 'topup:at-' || $1 || '-' || n, $1::uuid, 'funding', 'topup', n, 'test', 'a test', t::timestamptz
        FROM unnest($2::text[]) WITH ORDINALITY AS v(t, n)`,
     [projectId, times],
   );
-  await world.database.query(
+  await fixture.database.query(
     `UPDATE credit_account SET balance_credits = (SELECT sum(credits) FROM credit_entry WHERE project_id = $1) WHERE project_id = $1`,
     [projectId],
   );
 }
 
 it('shows each entry with its subject, rate and transaction, newest first', async () => {
-  const { customer, api, database } = world;
+  const { customer, api, database } = fixture;
   const reader = signing(customer);
-  const id = await world.rent(world.world.accounts[0]!.address, 65_000, 3600);
+  const id = await fixture.rent(fixture.service.accounts[0]!.address, 65_000, 3600);
   const [order] = await database.query<{ key: string; credits: bigint; txid: string }>(
     `SELECT o.key, o.credits, encode(t.txid, 'hex') AS txid FROM orders o JOIN chain_tx t ON t.order_id = o.id WHERE o.id = $1`,
     [id],
@@ -52,7 +53,7 @@ it('shows each entry with its subject, rate and transaction, newest first', asyn
   await api.ledger.adjust(customer.merchant, credits(-77), '=cmd', AUTHOR);
   const { status, body } = await reader.get('/v1/ledger');
   expect(status).toBe(200);
-  const of = `rental of 65000 energy for 3600 s to ${world.world.accounts[0]!.address}`;
+  const of = `rental of 65000 energy for 3600 s to ${fixture.service.accounts[0]!.address}`;
   const rate = { asset: 'TRX', usd_rate: expect.stringMatching(/^0\.\d{8}$/) };
   const [id_, created_at] = [expect.stringMatching(/^ent_\d+$/), expect.stringMatching(/^\d{4}-.*\.\d{3}Z$/)];
   expect(body).toEqual({
@@ -75,7 +76,7 @@ it('shows each entry with its subject, rate and transaction, newest first', asyn
 });
 
 it('is read page by page, each entry once, also within one microsecond, and between two times', async () => {
-  const { merchant, apiKey } = await makeCustomer(world.api, 0n);
+  const { merchant, apiKey } = await makeCustomer(fixture.api, 0n);
   const reader = signing(new Customer('', merchant, apiKey));
   const same = '2026-03-05T10:00:00.123456Z';
   // Neither ids nor milliseconds are in the order of the times.
@@ -101,20 +102,20 @@ it('is read page by page, each entry once, also within one microsecond, and betw
 });
 
 it('is read only by HMAC, with a key that may read, and shows no other project', async () => {
-  const { merchant, apiKey } = world.customer;
-  const customer = signing(world.customer);
+  const { merchant, apiKey } = fixture.customer;
+  const customer = signing(fixture.customer);
   const reader = await keys.create(merchant, { name: 'r', scopes: ['read'] }, AUTHOR);
   const buyer = await keys.create(merchant, { name: 'o', scopes: ['order', 'quote', 'manage'] }, AUTHOR);
-  expectError(await new Customer(world.api.baseUrl, merchant, apiKey).get('/v1/ledger'), 'HMAC_REQUIRED');
+  expectError(await new Customer(fixture.api.baseUrl, merchant, apiKey).get('/v1/ledger'), 'HMAC_REQUIRED');
   const { status, headers } = await customer.withKey(reader.apiKey).get('/v1/ledger');
   expect([status, headers['ratelimit-limit']]).toEqual([200, '600']);
   expectError(await customer.withKey(buyer.apiKey).get('/v1/ledger'), 'KEY_SCOPE');
-  const other = await makeCustomer(world.api, 0n);
+  const other = await makeCustomer(fixture.api, 0n);
   expect((await signing(other).get('/v1/ledger')).body).toEqual({ items: [] });
 });
 
 it('a page reads as many rows deep in the past as at the top, among 200 000 entries', async () => {
-  const { database, api } = world;
+  const { database, api } = fixture;
   const [busy, other] = [await makeCustomer(api, 0n), await makeCustomer(api, 0n)];
   for (const [{ merchant }, count] of [[busy, 180_000] as const, [other, 20_000] as const]) {
     await database.query(
@@ -151,9 +152,9 @@ it.each([
   ['a page of the ledger', LEDGER_PAGE.text, ['-infinity', 'infinity', 0, 51]],
   ['the entries of an order', ORDER_ENTRIES, [['charge:1'], 1]],
 ])('%s finds the deposit of an entry by its place on chain, also for a console', async (_of, text, rest) => {
-  const { merchant } = await makeCustomer(world.api, 0n);
+  const { merchant } = await makeCustomer(fixture.api, 0n);
   const [{ Plan: plan } = { Plan: undefined }] = await asAdmin(
-    String(world.world.env['DATABASE_URL']),
+    String(fixture.service.env['DATABASE_URL']),
     async (client) => {
       // A full table for the planner, with triggers off. The rows vanish with the connection.
       await client.query('BEGIN; SET LOCAL session_replication_role = replica');

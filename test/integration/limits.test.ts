@@ -5,19 +5,19 @@ import { freeStake } from '../../src/pool/sellable.js';
 import { Database } from '../../src/store/database.js';
 import { HmacCustomer, type Customer } from '../support/api/client.js';
 import { makeCustomer } from '../support/api/factory.js';
-import { expectRefusal, openOrderWorld, type OrderWorld } from '../support/api/order-fixture.js';
+import { expectRefusal, openOrderFixture, type OrderFixture } from '../support/api/order-fixture.js';
 
-let world: OrderWorld;
+let fixture: OrderFixture;
 let customer: Customer;
 
 beforeAll(async () => {
-  world = await openOrderWorld();
-  customer = await makeCustomer(world.api, 1_000_000_000_000_000n);
+  fixture = await openOrderFixture();
+  customer = await makeCustomer(fixture.api, 1_000_000_000_000_000n);
 }, 60_000);
 
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
-const query = (text: string, params: readonly unknown[] = []) => world.api.database.query(text, params);
+const query = (text: string, params: readonly unknown[] = []) => fixture.api.database.query(text, params);
 
 interface LimitsSeen {
   readonly burn_price_sun_per_energy: number;
@@ -40,7 +40,7 @@ async function limitsNow(): Promise<LimitsSeen> {
 
 const buy = (energy: number, duration_sec: number) =>
   customer.post('/v1/orders', {
-    ...{ receive_address: world.receiver(), energy, duration_sec },
+    ...{ receive_address: fixture.receiver(), energy, duration_sec },
     expected_uses: 1 + Math.floor(duration_sec / 86_400),
   });
 
@@ -164,12 +164,12 @@ test('reads the pool once for concurrent callers, and at most twice an order’s
   await limitsNow();
   await new Promise((resolve) => setTimeout(resolve, 1050));
   let reads = 0;
-  aroundStatements(world.api.app.get(Database), ['pool-sellable'], { before: () => (reads += 1) });
-  const limits = world.api.app.get(Limits);
+  aroundStatements(fixture.api.app.get(Database), ['pool-sellable'], { before: () => (reads += 1) });
+  const limits = fixture.api.app.get(Limits);
   const answers = await Promise.all(Array.from({ length: 50 }, () => limits.now()));
   expect(new Set(answers.map(({ durations }) => JSON.stringify(durations))).size).toBe(1);
   expect(reads).toBe(1);
-  expect(await freeStake(world.api.database)).toEqual(
+  expect(await freeStake(fixture.api.database)).toEqual(
     Array.from({ length: 40 }, (_, at) => 1_000_000_119n - BigInt(at)),
   );
 });

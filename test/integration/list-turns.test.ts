@@ -2,27 +2,27 @@
 // document, so that a new one is tested as well.
 import { ListQueue } from '../../src/http/pipeline/list-queue.js';
 import { send, type Answer, type HmacCustomer } from '../support/api/client.js';
-import { openWebhookWorld, type WebhookWorld } from '../support/webhooks/webhook-fixture.js';
+import { openWebhookFixture, type WebhookFixture } from '../support/webhooks/webhook-fixture.js';
 
-let world: WebhookWorld;
+let fixture: WebhookFixture;
 let customer: HmacCustomer;
 let webhook: string;
 
 beforeAll(async () => {
-  world = await openWebhookWorld();
-  customer = await world.newCustomer();
-  webhook = (await world.newWebhook(customer)).id;
+  fixture = await openWebhookFixture();
+  customer = await fixture.newCustomer();
+  webhook = (await fixture.newWebhook(customer)).id;
 }, 60_000);
 
 afterAll(async () => {
-  await world.close();
+  await fixture.close();
 });
 
 type Operations = Readonly<Record<string, { readonly parameters?: readonly { readonly name: string }[] }>>;
 
 /** Returns the paths that take a `limit`, with their parameters filled in. */
 async function listPaths(): Promise<string[]> {
-  const { paths } = (await send(world.api.baseUrl, 'GET', '/openapi.json')).body as {
+  const { paths } = (await send(fixture.api.baseUrl, 'GET', '/openapi.json')).body as {
     paths: Readonly<Record<string, Operations>>;
   };
   return Object.entries(paths)
@@ -31,7 +31,7 @@ async function listPaths(): Promise<string[]> {
 }
 
 test('a project whose places are taken waits for its next list, and reads single rows meanwhile', async () => {
-  const lists = world.api.app.get(ListQueue);
+  const lists = fixture.api.app.get(ListQueue);
   const paths = await listPaths();
   expect(paths.length).toBeGreaterThan(6);
   for (const path of paths) {

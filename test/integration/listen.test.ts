@@ -9,21 +9,21 @@ import { runCli } from '../../src/operator/cli.js';
 import type { HmacCustomer } from '../support/api/client.js';
 import { keepShown } from '../setup/canary.js';
 import { openReceivers, type Receivers, type Taken } from '../support/webhooks/receivers.js';
-import { openWebhookWorld, type WebhookWorld } from '../support/webhooks/webhook-fixture.js';
+import { openWebhookFixture, type WebhookFixture } from '../support/webhooks/webhook-fixture.js';
 
 const LIMIT_MS = 30_000;
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
-let world: WebhookWorld;
+let fixture: WebhookFixture;
 let receivers: Receivers;
 let places = 0;
 
 beforeAll(async () => {
   receivers = await openReceivers();
-  world = await openWebhookWorld({ GENERAL_RATE_LIMIT_PER_MINUTE: '1000000' });
+  fixture = await openWebhookFixture({ GENERAL_RATE_LIMIT_PER_MINUTE: '1000000' });
 }, 60_000);
 
 afterAll(async () => {
-  await world.close();
+  await fixture.close();
   await receivers.close();
 });
 
@@ -87,20 +87,20 @@ const INSERT = `INSERT INTO event (project_id, type, snapshot)
     FROM generate_series(1, $2)`;
 
 async function happen(customer: HmacCustomer, count: number): Promise<void> {
-  await world.api.database.query(INSERT, [customer.merchant, count]);
-  await world.numberAll();
+  await fixture.api.database.query(INSERT, [customer.merchant, count]);
+  await fixture.numberAll();
 }
 
 it('an event arrives signed as the sender signs it, and its line fits into 80 columns', async () => {
-  const customer = await world.newCustomer();
+  const customer = await fixture.newCustomer();
   await happen(customer, 2);
   const listening = listen(customer);
   await listening.hasSaid('Listening after position 2.');
-  await world.happen(customer);
+  await fixture.happen(customer);
   await listening.hasTaken(2);
   receivers.answers.set(listening.path, (_taken, response) => response.writeHead(500).end('no'));
-  await world.newWebhook(customer, { description: 'x'.repeat(200) });
-  await world.numberAll();
+  await fixture.newWebhook(customer, { description: 'x'.repeat(200) });
+  await fixture.numberAll();
   await listening.hasTaken(3);
   listening.stop();
   expect(await listening.ended).toBe(0);
@@ -119,9 +119,9 @@ it('an event arrives signed as the sender signs it, and its line fits into 80 co
 });
 
 it('continues after a position, with the wanted types only, shown as JSON on each line', async () => {
-  const customer = await world.newCustomer();
-  await world.happen(customer);
-  await world.happen(customer);
+  const customer = await fixture.newCustomer();
+  await fixture.happen(customer);
+  await fixture.happen(customer);
   const listening = listen(customer, ['--after', '1', '--type', 'project.frozen', '--json', '--shown-only']);
   await listening.hasSaid('"position":3');
   listening.stop();
@@ -166,7 +166,7 @@ async function openCuttingProxy(
 }
 
 it('after a cut anywhere it continues without a gap and without repeating an event', async () => {
-  const customer = await world.newCustomer();
+  const customer = await fixture.newCustomer();
   const { url, server, state } = await openCuttingProxy(customer.baseUrl);
   try {
     const listening = listen(customer, ['--after', '0'], url);
@@ -196,7 +196,7 @@ async function urlOfNobody(): Promise<string> {
 }
 
 it('names an unavailable or slow server of the developer, and sends the next event after it', async () => {
-  const customer = await world.newCustomer();
+  const customer = await fixture.newCustomer();
   const listening = listen(customer, ['--after', '0', '--forward-to', await urlOfNobody()]);
   await happen(customer, 2);
   await listening.hasSaid(/ 2 {2}project\.frozen/);
@@ -208,7 +208,7 @@ it('names an unavailable or slow server of the developer, and sends the next eve
 });
 
 it('a refusal of the service ends it with the reason, and so does an unreachable service', async () => {
-  const customer = await world.newCustomer();
+  const customer = await fixture.newCustomer();
   const wrong = listen(customer.withKey('not the key of this project'));
   expect([await wrong.ended, wrong.err()]).toEqual([1, expect.stringMatching(/^Refused: .+\n$/)]);
   const nobody = await urlOfNobody();
@@ -225,29 +225,31 @@ it('a refusal of the service ends it with the reason, and so does an unreachable
 });
 
 it('ends when its key may not read any more, with the reason', async () => {
-  const customer = await world.newCustomer();
+  const customer = await fixture.newCustomer();
   const listening = listen(customer);
   await listening.hasSaid('Listening after position 0');
-  await world.freeze(customer);
+  await fixture.freeze(customer);
   expect([await listening.ended, listening.err()]).toEqual([1, expect.stringContaining('frozen')]);
 });
 
 it('names a gap of expired events, with the position to continue at', async () => {
-  const customer = await world.newCustomer();
+  const customer = await fixture.newCustomer();
   await happen(customer, 3);
-  await world.api.database.query(`UPDATE event_position SET pruned_to = 2 WHERE project_id = $1`, [customer.merchant]);
+  await fixture.api.database.query(`UPDATE event_position SET pruned_to = 2 WHERE project_id = $1`, [
+    customer.merchant,
+  ]);
   const expired = listen(customer, ['--after', '1']);
   expect(await expired.ended).toBe(1);
   expect(expired.err()).toContain('--after 2');
 });
 
 it('as a process without settings of a service: Ctrl-C waits for the answer to the event in progress', async () => {
-  const customer = await world.newCustomer();
+  const customer = await fixture.newCustomer();
   const path = '/held';
   let answer: () => void = () => undefined;
   receivers.answers.set(path, (_taken, response) => (answer = () => void response.writeHead(204).end()));
   const said: string[] = [];
-  const none = Object.fromEntries(Object.keys(world.env).map((name) => [name, undefined]));
+  const none = Object.fromEntries(Object.keys(fixture.env).map((name) => [name, undefined]));
   const child: NodeProcess<string> = await startNode('dist/bundle/main.cli.js', {
     name: 'listen',
     args: ['listen', '--forward-to', `http://127.0.0.1:${receivers.port.toString()}${path}`],

@@ -4,13 +4,13 @@ import { byHand } from '../support/worker/extension-records.js';
 import { Database } from '../../src/store/database.js';
 import {
   api,
-  clearStage,
-  closeStage,
+  clearFixture,
+  closeFixture,
   dueAgain,
   freeSun,
-  Hand,
+  SteppedWorker,
   mine,
-  openStage,
+  openFixture,
   orderOf,
   receivers,
   rent,
@@ -23,75 +23,75 @@ import {
 
 const setMark = (mark: string | null) => api.database.query('UPDATE reconcile_state SET server_mark = $1', [mark]);
 
-beforeAll(openStage, START_LIMIT_MS);
+beforeAll(openFixture, START_LIMIT_MS);
 afterEach(async () => {
   await setMark(null);
-  await clearStage();
+  await clearFixture();
 }, START_LIMIT_MS);
-afterAll(closeStage, START_LIMIT_MS);
+afterAll(closeFixture, START_LIMIT_MS);
 
 it('builds and sends nothing for earlier claims', async () => {
-  const hand = await Hand.open();
+  const worker = await SteppedWorker.open();
   const key = await rent(receivers[0]!);
   await mine();
-  await hand.look();
-  const claimed = await hand.work().claimDue(64);
+  await worker.followChain();
+  const claimed = await worker.orderClaims().claimDue(64);
   expect(claimed).toHaveLength(1);
   await setMark('another server');
-  await hand.advancer().advance(claimed);
+  await worker.advancer().advance(claimed);
   expect(await statusesOf(key)).toEqual([]);
   await setMark(null);
-  await hand.advance();
+  await worker.advance();
   expect(await statusesOf(key)).toEqual(['sending']);
 });
 
 it('sends nothing that was signed before, and gives nothing of it up', async () => {
-  const hand = await Hand.open();
+  const worker = await SteppedWorker.open();
   const key = await rent(receivers[0]!);
   await mine();
-  await hand.look();
-  const database = hand.part(Database);
+  await worker.followChain();
+  const database = worker.part(Database);
   const query: Database['query'] = database.query.bind(database);
   database.query = (async (statement, params) => {
     const rows = await query(statement, params);
     if (typeof statement !== 'string' && statement.name === 'record_signed') await setMark('another server');
     return rows;
   }) as Database['query'];
-  const claimed = await hand.work().claimDue(64);
-  await hand.advancer().advance(claimed);
+  const claimed = await worker.orderClaims().claimDue(64);
+  await worker.advancer().advance(claimed);
   expect(await statusesOf(key)).toEqual(['signed']);
   const [order, [tx]] = [claimed[0]!, await txsOf(key)];
-  await hand.log().recordDropped([{ id: tx!.id, orderId: order.id, fence: order.fence }]);
+  await worker.transactionLog().recordDropped([{ id: tx!.id, orderId: order.id, fence: order.fence }]);
   expect(await statusesOf(key)).toEqual(['signed']);
   database.query = query;
   await setMark(null);
-  await hand.advance();
+  await worker.advance();
   expect(await statusesOf(key)).toEqual(['sending']);
 });
 
 it('gives up and refunds nothing for earlier claims', async () => {
-  const hand = await Hand.open();
+  const worker = await SteppedWorker.open();
   const key = await rent(receivers[0]!);
   await mine();
-  await hand.look();
-  const [order] = await hand.work().claimDue(64);
+  await worker.followChain();
+  const [order] = await worker.orderClaims().claimDue(64);
   const free = await freeSun();
   await setMark('another server');
-  await hand.ending().undo(order!);
-  await hand.ending().releaseLegs(order!, order!.legs);
-  await hand.ending().refund(order!, 'a reason');
+  await worker.orderTermination().undo(order!);
+  await worker.orderTermination().releaseLegs(order!, order!.legs);
+  await worker.orderTermination().refund(order!, 'a reason');
   expect(await orderOf(key)).toMatchObject({ status: 'reserved', undoing: false });
   expect(await freeSun()).toBe(free);
   await setMark(null);
-  await hand.ending().releaseLegs(order!, order!.legs);
-  await hand.ending().refund(order!, 'a reason');
+  await worker.orderTermination().releaseLegs(order!, order!.legs);
+  await worker.orderTermination().refund(order!, 'a reason');
   expect(await orderOf(key)).toMatchObject({ status: 'refunded' });
   expect(await freeSun()).toBeGreaterThan(free);
 });
 
 /** Returns an undone order whose reclaim is in a final block. It was delivered whole for a moment, or never. */
-async function undoneOrder(hand: Hand, wasWhole: boolean): Promise<string> {
-  const key = await settledOrder(hand, receivers[1]);
+async function undoneOrder(worker: SteppedWorker, wasWhole: boolean): Promise<string> {
+  const key = await settledOrder(worker, receivers[1]);
   await byHand(`UPDATE orders SET settled = false, created_at = '2019-12-31' WHERE key = $1`, [key]);
   if (!wasWhole) {
     await byHand(
@@ -101,8 +101,8 @@ async function undoneOrder(hand: Hand, wasWhole: boolean): Promise<string> {
     );
   }
   const { id } = await orderOf(key);
-  await hand.ending().undo(await dueAgain(hand, id));
-  await hand.advancer().advance([await dueAgain(hand, id)]);
+  await worker.orderTermination().undo(await dueAgain(worker, id));
+  await worker.advancer().advance([await dueAgain(worker, id)]);
   expect(await statusesOf(key, 'reclaim')).toEqual(['sending']);
   await mine(SOLID_LAG + 1);
   return key;
@@ -117,15 +117,15 @@ async function loseReturn(key: string, undoing: boolean): Promise<void> {
 }
 
 async function isRecalled(wasWhole: boolean): Promise<void> {
-  const hand = await Hand.open();
-  const key = await undoneOrder(hand, wasWhole);
+  const worker = await SteppedWorker.open();
+  const key = await undoneOrder(worker, wasWhole);
   await loseReturn(key, wasWhole);
-  await hand.look();
-  await hand.search();
+  await worker.followChain();
+  await worker.search();
   expect(await api.database.query('SELECT FROM orphan_tx')).toEqual([]);
   expect(await statusesOf(key, 'reclaim')).toEqual(['solid']);
   expect(await orderOf(key)).toMatchObject({ status: wasWhole ? 'delivered' : 'placed', undoing: true });
-  await hand.advancer().advance([await dueAgain(hand, (await orderOf(key)).id)]);
+  await worker.advancer().advance([await dueAgain(worker, (await orderOf(key)).id)]);
   expect(await orderOf(key)).toMatchObject({ status: 'refunded' });
 }
 

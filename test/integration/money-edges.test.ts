@@ -11,35 +11,35 @@ import { AUTHOR, makeCustomer } from '../support/api/factory.js';
 import { withKey } from '../support/api/order-fixture.js';
 import { asAdmin } from '../setup/admin.js';
 import { installSteppedClock, stepClock } from '../setup/stepped-clock.js';
-import { openTestProjectWorld, type TestProjectWorld } from '../support/api/test-project-fixture.js';
+import { openTestProjectFixture, type TestProjectFixture } from '../support/api/test-project-fixture.js';
 
 /** The price of 65,000 energy for the default duration, in credits. */
 const PRICE = 8_775_000n;
 const DAY_MS = 86_400_000;
 
-let world: TestProjectWorld;
+let fixture: TestProjectFixture;
 
-const admin = <T>(work: (client: pg.Client) => Promise<T>) => asAdmin(world.env['DATABASE_URL']!, work);
+const admin = <T>(work: (client: pg.Client) => Promise<T>) => asAdmin(fixture.env['DATABASE_URL']!, work);
 const step = (by: string) => admin((client) => stepClock(client, by));
 
 beforeAll(async () => {
-  world = await openTestProjectWorld();
+  fixture = await openTestProjectFixture();
   await admin(installSteppedClock);
 }, 90_000);
 
 beforeEach(async () => {
   await step('0');
-  await world.api.database.query(`UPDATE pool_wallet SET sells_until = clock_timestamp() + interval '400 days'`);
+  await fixture.api.database.query(`UPDATE pool_wallet SET sells_until = clock_timestamp() + interval '400 days'`);
 });
 
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
 async function customerWith(balance: bigint, terms: object, isTest = false): Promise<HmacCustomer> {
-  const { merchant, apiKey } = await makeCustomer(world.api, balance, terms as never, isTest);
-  return new HmacCustomer(world.api.baseUrl, merchant, apiKey);
+  const { merchant, apiKey } = await makeCustomer(fixture.api, balance, terms as never, isTest);
+  return new HmacCustomer(fixture.api.baseUrl, merchant, apiKey);
 }
 
-const order = async (customer: HmacCustomer, key: string, receiver = world.receiver()) => {
+const order = async (customer: HmacCustomer, key: string, receiver = fixture.receiver()) => {
   const { status, body } = await customer.post(
     '/v1/orders',
     { receive_address: receiver, energy: 65_000 },
@@ -49,7 +49,7 @@ const order = async (customer: HmacCustomer, key: string, receiver = world.recei
 };
 
 const stopping = async (depth: 'newer' | 'everything') =>
-  (await verifyRecords(world.api.database, { depth, chain: undefined })).checks
+  (await verifyRecords(fixture.api.database, { depth, chain: undefined })).checks
     .filter(({ count, stops }) => count > 0 && stops === 'everything')
     .map(({ check }) => check);
 
@@ -57,9 +57,9 @@ test('the pruned orders of an indebted test project are no overdraft', async () 
   const debt = { kind: 'postpaid', debtLimitCredits: credits(1_000_000_000n) };
   const customer = await customerWith(0n, debt, true);
   expect(await order(customer, 'one', TEST_ADDRESSES.delivered)).toBe(202);
-  for (let moves = 0; moves < 10 && (await world.move()) > 0; moves += 1);
-  await world.eventsOf(customer);
-  await world.api.ledger.setTerms(customer.merchant, { kind: 'prepaid' }, AUTHOR);
+  for (let moves = 0; moves < 10 && (await fixture.move()) > 0; moves += 1);
+  await fixture.eventsOf(customer);
+  await fixture.api.ledger.setTerms(customer.merchant, { kind: 'prepaid' }, AUTHOR);
   await admin(async (client) => {
     await client.query('SET session_replication_role = replica');
     const older = `- interval '40 days'`;
@@ -70,14 +70,14 @@ test('the pruned orders of an indebted test project are no overdraft', async () 
     ]);
     await client.query(`UPDATE audit_log SET at = at ${older} WHERE subject = $1`, [customer.merchant]);
   });
-  expect(await pruneTestOrders(world.playerDatabase, 100)).toBe(1);
+  expect(await pruneTestOrders(fixture.playerDatabase, 100)).toBe(1);
   expect(await stopping('newer')).toEqual([]);
 });
 
 test('a small step of the clock back over midnight does not give a daily cap twice', async () => {
-  const watch = new ClockWatch(world.api.database, world.api.config);
+  const watch = new ClockWatch(fixture.api.database, fixture.api.config);
   const customer = await customerWith(100_000_000_000n, { kind: 'prepaid' });
-  await world.api.ledger.setDailyCap(customer.merchant, credits(PRICE), AUTHOR);
+  await fixture.api.ledger.setDailyCap(customer.merchant, credits(PRICE), AUTHOR);
   const midnight = Math.ceil(Date.now() / DAY_MS) * DAY_MS + DAY_MS;
   const stepTo = (ms: number) => step(`${((ms - Date.now()) / 1000).toString()} seconds`);
   // Minutes around midnight, so that a slow machine stays on the same side of it.
@@ -98,7 +98,7 @@ test('a quote issued by a clock that is ahead is expired once the clock is right
   // The process adopts the database's later time with its next reading.
   const quote = await until(
     async () => {
-      const answer = await customer.post('/v1/quotes', { receive_address: world.receiver(), energy: 65_000 });
+      const answer = await customer.post('/v1/quotes', { receive_address: fixture.receiver(), energy: 65_000 });
       return Date.parse(answer.body.expires_at as string) > Date.now() + DAY_MS ? answer : undefined;
     },
     60_000,
@@ -114,10 +114,10 @@ test('concurrent changes of a cap are audited in the order of their effects', as
   for (let round = 0; round < 20; round += 1) {
     await Promise.all(
       Array.from({ length: 6 }, (_, n) =>
-        world.api.ledger.setDailyCap(customer.merchant, credits(BigInt(1000 * round + n)), AUTHOR),
+        fixture.api.ledger.setDailyCap(customer.merchant, credits(BigInt(1000 * round + n)), AUTHOR),
       ),
     );
-    const [row] = await world.api.database.query<{ same: boolean }>(
+    const [row] = await fixture.api.database.query<{ same: boolean }>(
       `SELECT a.daily_cap_credits = (SELECT (detail ->> 'capCredits')::bigint FROM audit_log l
           WHERE l.action = 'credits.daily-cap' AND l.subject = a.project_id::text ORDER BY id DESC LIMIT 1) AS same
          FROM credit_account a WHERE project_id = $1`,

@@ -5,11 +5,11 @@ import { canonical, Customer, HmacCustomer, type Answer } from '../support/api/c
 import { makeCustomer, openApi, type TestApi } from '../support/api/factory.js';
 import { openLog } from '../support/log.js';
 import { newOwner } from '../support/chain/order-chain.js';
-import { expectRefusal, openOrderWorld, withKey, type OrderWorld } from '../support/api/order-fixture.js';
+import { expectRefusal, openOrderFixture, withKey, type OrderFixture } from '../support/api/order-fixture.js';
 import { openReceivers, type Receivers } from '../support/webhooks/receivers.js';
 import { openSender } from '../support/webhooks/sender.js';
 
-let world: OrderWorld;
+let fixture: OrderFixture;
 let api: TestApi;
 let receivers: Receivers;
 let extra: Record<string, string>;
@@ -21,12 +21,12 @@ beforeAll(async () => {
     WEBHOOK_ALLOW_HTTP: 'true',
     WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8',
   };
-  world = await openOrderWorld(extra);
-  ({ api } = world);
+  fixture = await openOrderFixture(extra);
+  ({ api } = fixture);
 }, 60_000);
 
 afterAll(async () => {
-  await world.close();
+  await fixture.close();
   await receivers.close();
 });
 
@@ -35,7 +35,7 @@ async function newCustomer(): Promise<HmacCustomer> {
   return new HmacCustomer(baseUrl, merchant, apiKey);
 }
 
-const direct = (labels: object = {}) => ({ receive_address: world.receiver(), energy: 65_000, ...labels });
+const direct = (labels: object = {}) => ({ receive_address: fixture.receiver(), energy: 65_000, ...labels });
 
 async function numberAll(): Promise<void> {
   const numberer = new Numberer(api.database, new Metrics(), openLog('silent'));
@@ -66,7 +66,7 @@ test('an order shows its labels in every answer, an activation too', async () =>
   expect([made.status, labelsIn(made)]).toEqual([202, labels]);
   expect(labelsIn(await customer.get('/v1/orders/a'))).toEqual(labels);
   expect((await customer.get('/v1/orders')).body.items).toMatchObject([labels]);
-  const quote_ref = await world.quoteRef(customer);
+  const quote_ref = await fixture.quoteRef(customer);
   expect(labelsIn(await customer.post('/v1/orders', { quote_ref, ...labels }, withKey('q')))).toEqual(labels);
   const activation = await customer.post('/v1/activate', { address: newOwner().address, ...labels }, withKey('v'));
   expect([activation.status, labelsIn(activation)]).toEqual([202, labels]);
@@ -182,10 +182,10 @@ test('accepts names that every object inherits, except those that the reader of 
   expect(labelsIn(made)).toEqual({ metadata });
   expect(labelsIn(await customer.get('/v1/orders/inherited'))).toEqual({ metadata });
   for (const name of ['__proto__', 'constructor', 'prototype', '\\u005f_proto__']) {
-    const body = `{"energy":65000,"metadata":{"${name}":"x"},"receive_address":"${world.receiver()}"}`;
+    const body = `{"energy":65000,"metadata":{"${name}":"x"},"receive_address":"${fixture.receiver()}"}`;
     expectRefusal(await customer.post('/v1/orders', body), 400, 'INVALID_REQUEST');
   }
-  const twice = `{"metadata":{"a":"x","\\u0061":"y"},"receive_address":"${world.receiver()}"}`;
+  const twice = `{"metadata":{"a":"x","\\u0061":"y"},"receive_address":"${fixture.receiver()}"}`;
   expectRefusal(await customer.post('/v1/orders', twice), 400, 'INVALID_REQUEST');
 });
 
@@ -222,7 +222,7 @@ test('labels are no part of a request’s identity: a repetition with others is 
   }
   // Concurrent requests: any may be first, but all show the same labels.
   const at = [0, 1, 2, 3, 4, 5].map((index) => ({ metadata: { index: index.toString() } }));
-  const other = await openApi({ ...world.env, ...extra });
+  const other = await openApi({ ...fixture.env, ...extra });
   try {
     const answers = await Promise.all(
       at.map(async (labels, index) =>
@@ -252,7 +252,7 @@ test('events and webhooks show the order’s labels at every moment', async () =
   const url = `http://127.0.9.9:${receivers.port.toString()}/labelled`;
   expect((await customer.post('/v1/webhooks', { url, types: ['order.created', 'order.refunded'] })).status).toBe(201);
   await customer.post('/v1/orders', direct(labels), withKey('shown'));
-  await world.refund(customer, 'shown');
+  await fixture.refund(customer, 'shown');
   await customer.post('/v1/orders', direct(), withKey('bare'));
   await numberAll();
   const events = (await customer.get('/v1/events?types=order.created,order.refunded')).body.items;
@@ -264,7 +264,7 @@ test('events and webhooks show the order’s labels at every moment', async () =
     ['order.created', 'bare', undefined, undefined],
   ];
   expect(shownIn(events)).toEqual(wanted);
-  const sender = await openSender({ ...world.env, ...extra }, receivers.env);
+  const sender = await openSender({ ...fixture.env, ...extra }, receivers.env);
   try {
     await sender.run(() => receivers.taken.filter(({ path }) => path === '/labelled').length === 3);
   } finally {
@@ -286,7 +286,7 @@ test('the paths of the client family know no labels, and replay orders that were
   }
   const labels = { reference: 'of the family', metadata: { a: 'b' } };
   const made = await customer.post('/v1/orders', direct(labels), withKey('family'));
-  await world.refund(customer, 'family');
+  await fixture.refund(customer, 'family');
   const replayed = await rent(direct());
   expect([replayed.body.id, labelsIn(replayed)]).toEqual([made.body.id, {}]);
   expect(labelsIn(await customer.get('/v1/orders/family'))).toEqual(labels);

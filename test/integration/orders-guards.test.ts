@@ -2,7 +2,7 @@
 // without its condition.
 import { credits } from '../../src/domain/units.js';
 import { AUTHOR, makeCustomer, type TestApi } from '../support/api/factory.js';
-import { expectRefusal, openOrderWorld, withKey, type OrderWorld } from '../support/api/order-fixture.js';
+import { expectRefusal, openOrderFixture, withKey, type OrderFixture } from '../support/api/order-fixture.js';
 import { asAdmin } from '../setup/admin.js';
 import { newOwner } from '../support/chain/order-chain.js';
 import { until } from '../../packages/local/src/wait.js';
@@ -11,20 +11,20 @@ import type { Customer } from '../support/api/client.js';
 const TRX = 1_000_000n;
 const PRICE = 8_775_000;
 
-let world: OrderWorld;
+let fixture: OrderFixture;
 let api: TestApi;
 
 beforeAll(async () => {
   // Enough connections for more lists than one project may run.
-  world = await openOrderWorld({ DATABASE_POOL_MAX: '40' });
-  ({ api } = world);
+  fixture = await openOrderFixture({ DATABASE_POOL_MAX: '40' });
+  ({ api } = fixture);
 });
 
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
 /** Runs statements with triggers off, as a manual change of the database would. */
 async function byHand(...statements: string[]): Promise<void> {
-  await asAdmin(world.env['DATABASE_URL']!, async (client) => {
+  await asAdmin(fixture.env['DATABASE_URL']!, async (client) => {
     await client.query('SET session_replication_role = replica');
     for (const statement of statements) await client.query(statement);
   });
@@ -50,13 +50,13 @@ async function lastId(): Promise<bigint> {
 it('an unpayable order without a quote writes nothing, and its key stays free', async () => {
   const [poor, capped] = [await makeCustomer(api, 0n), await makeCustomer(api)];
   await api.ledger.setDailyCap(capped.merchant, credits(PRICE - 1), AUTHOR);
-  const body = { receive_address: world.receiver(), energy: 65_000 };
+  const body = { receive_address: fixture.receiver(), energy: 65_000 };
   const before = await lastId();
   const address = { address: newOwner().address };
   expectRefusal(await poor.post('/v1/orders', body, withKey('first')), 402, 'INSUFFICIENT_CREDITS');
   expectRefusal(await poor.post('/v1/activate', address), 402, 'INSUFFICIENT_CREDITS');
   expectRefusal(await capped.post('/v1/orders', body), 402, 'SPEND_CAP_REACHED');
-  const worthless = { ...body, receive_address: world.chain.token };
+  const worthless = { ...body, receive_address: fixture.chain.token };
   expectRefusal(await poor.post('/v1/orders', worthless, withKey('second')), 422, 'RECEIVER_NOT_SUPPORTED');
   expect(await lastId()).toBe(before);
   await api.ledger.topUp(poor.merchant, credits(PRICE), 'first', AUTHOR);
@@ -73,7 +73,7 @@ it.each([
   ['not even one of a recently refused project', true],
 ])('%s is refused for its credits while an earlier one of its key may still be accepted', async (_who, isKnown) => {
   const customer = await makeCustomer(api, 0n);
-  const body = { receive_address: world.receiver(), energy: 65_000 };
+  const body = { receive_address: fixture.receiver(), energy: 65_000 };
   if (isKnown) expectRefusal(await customer.post('/v1/orders', body), 402, 'INSUFFICIENT_CREDITS');
   const waits = async (): Promise<void> => {
     for (;;) {
@@ -85,7 +85,7 @@ it.each([
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
   };
-  await asAdmin(world.env['DATABASE_URL']!, async (first) => {
+  await asAdmin(fixture.env['DATABASE_URL']!, async (first) => {
     await first.query('BEGIN');
     // Credits that only this transaction sees, and an order of the key that is paid with them.
     await first.query('UPDATE credit_account SET balance_credits = $2 WHERE project_id = $1', [
@@ -95,7 +95,7 @@ it.each([
     const { rows } = await first.query(
       `SELECT refusal, created FROM take_order($1, $1, 'twice', sha256('x'), 'rental', NULL, NULL, $2, 65000, 3600,
          2925000, $3, 30000000, 1000000, 1, NULL, NULL, 20, 2000)`,
-      [customer.merchant, world.receiver(), PRICE],
+      [customer.merchant, fixture.receiver(), PRICE],
     );
     expect(rows).toEqual([{ refusal: null, created: true }]);
     const second = customer.post('/v1/orders', body, withKey('twice'));
@@ -107,7 +107,7 @@ it.each([
 });
 
 it('judges orders of recently refused projects together, by the state after their arrival', async () => {
-  const body = { receive_address: world.receiver(), energy: 65_000 };
+  const body = { receive_address: fixture.receiver(), energy: 65_000 };
   const poor = await Promise.all(Array.from({ length: 6 }, async () => makeCustomer(api, 0n)));
   for (const customer of poor) expectRefusal(await customer.post('/v1/orders', body), 402, 'INSUFFICIENT_CREDITS');
   const waiting = async (): Promise<string[]> => {
@@ -117,7 +117,7 @@ it('judges orders of recently refused projects together, by the state after thei
     );
     return rows.map(({ name }) => name);
   };
-  const answers = await asAdmin(world.env['DATABASE_URL']!, async (holder) => {
+  const answers = await asAdmin(fixture.env['DATABASE_URL']!, async (holder) => {
     await holder.query('BEGIN');
     await holder.query('LOCK TABLE credit_account IN ACCESS EXCLUSIVE MODE');
     const judged = poor.map(async (customer) => customer.post('/v1/orders', body));
@@ -159,7 +159,7 @@ it('runs two of many lists of one project concurrently, and those of others besi
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
   };
-  await asAdmin(world.env['DATABASE_URL']!, async (holder) => {
+  await asAdmin(fixture.env['DATABASE_URL']!, async (holder) => {
     await holder.query('BEGIN');
     await holder.query('LOCK TABLE orders IN ACCESS EXCLUSIVE MODE');
     const lists = Array.from({ length: 12 }, async () => greedy.get('/v1/orders?limit=100'));
@@ -174,7 +174,7 @@ it('runs two of many lists of one project concurrently, and those of others besi
 it('a refund of another day’s order leaves today’s spending unchanged', async () => {
   const customer = await makeCustomer(api);
   await api.ledger.setDailyCap(customer.merchant, credits(PRICE), AUTHOR);
-  const body = { receive_address: world.receiver(), energy: 65_000 };
+  const body = { receive_address: fixture.receiver(), energy: 65_000 };
   expect((await customer.post('/v1/orders', body, withKey('yesterday'))).status).toBe(202);
   await byHand(
     `UPDATE orders SET created_at = created_at - interval '1 day' WHERE project_id = '${customer.merchant}'`,
@@ -182,25 +182,25 @@ it('a refund of another day’s order leaves today’s spending unchanged', asyn
     `UPDATE credit_account SET spent_on = spent_on - 1 WHERE project_id = '${customer.merchant}'`,
   );
   expect((await customer.post('/v1/orders', body, withKey('today'))).status).toBe(202);
-  await world.refund(customer, 'yesterday');
+  await fixture.refund(customer, 'yesterday');
   expectRefusal(await customer.post('/v1/orders', body), 402, 'SPEND_CAP_REACHED');
 });
 
 it('an order over several wallets has no leg below the chain’s minimum', async () => {
   const customer = await makeCustomer(api);
-  const body = { receive_address: world.receiver(), energy: 65_000 };
+  const body = { receive_address: fixture.receiver(), energy: 65_000 };
   expect((await customer.post('/v1/orders', body, withKey('whole'))).status).toBe(202);
   const [whole] = await amountsOf('whole');
   const other = newOwner().address;
   const fields = JSON.stringify({ id: 9001, address: other });
   await byHand(
     `INSERT INTO pool_wallet OVERRIDING SYSTEM VALUE
-      SELECT (jsonb_populate_record(w, '${fields}')).* FROM pool_wallet w WHERE w.address = '${world.chain.pool.address}'`,
+      SELECT (jsonb_populate_record(w, '${fields}')).* FROM pool_wallet w WHERE w.address = '${fixture.chain.pool.address}'`,
     `INSERT INTO pool_slot SELECT (jsonb_populate_record(s, '{"wallet_id": 9001}')).* FROM pool_slot s
-      JOIN pool_wallet w ON w.id = s.wallet_id WHERE w.address = '${world.chain.pool.address}'`,
+      JOIN pool_wallet w ON w.id = s.wallet_id WHERE w.address = '${fixture.chain.pool.address}'`,
     // Half a TRX short of the order's need in one slot, and ten TRX in another wallet.
     `UPDATE pool_slot SET free_sun = CASE slot_no WHEN 1 THEN ${(whole! - TRX / 2n).toString()} ELSE 0 END
-      FROM pool_wallet w WHERE w.id = wallet_id AND w.address = '${world.chain.pool.address}'`,
+      FROM pool_wallet w WHERE w.id = wallet_id AND w.address = '${fixture.chain.pool.address}'`,
     `UPDATE pool_slot SET free_sun = CASE slot_no WHEN 1 THEN ${(10n * TRX).toString()} ELSE 0 END WHERE wallet_id = 9001`,
   );
   expect((await customer.post('/v1/orders', body, withKey('spread'))).status).toBe(202);

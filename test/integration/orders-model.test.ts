@@ -11,30 +11,30 @@ import { QuotesService } from '../../src/quotes/quotes.service.js';
 import { AUTHOR } from '../support/api/factory.js';
 import { commands, refundKnown, type Real } from './model-commands.js';
 import { Model } from './model.js';
-import { openOrderWorld, type OrderWorld } from '../support/api/order-fixture.js';
+import { openOrderFixture, type OrderFixture } from '../support/api/order-fixture.js';
 
 const RUNS = Number(process.env['MODEL_RUNS'] ?? '60');
 const SEED = process.env['MODEL_SEED'];
 const COMMANDS_MAX = 60;
 
-let world: OrderWorld;
+let fixture: OrderFixture;
 
 beforeAll(async () => {
   // A single connection: code that takes a second one while holding the first would deadlock.
-  world = await openOrderWorld({ MARKET_MAX_AGE_SEC: '3600', DATABASE_POOL_MAX: '1' });
+  fixture = await openOrderFixture({ MARKET_MAX_AGE_SEC: '3600', DATABASE_POOL_MAX: '1' });
 });
 
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
 async function freeSun(): Promise<bigint> {
-  const [row] = await world.api.database.query<{ free: bigint }>(
+  const [row] = await fixture.api.database.query<{ free: bigint }>(
     `SELECT sum(s.free_sun)::bigint AS free FROM pool_slot s JOIN pool_wallet w ON w.id = s.wallet_id WHERE w.role = 'pool'`,
   );
   return row!.free;
 }
 
 async function newProject(): Promise<{ model: Model; real: Real }> {
-  const { api } = world;
+  const { api } = fixture;
   const { id } = await api.projects.create('model', { kind: 'prepaid' }, AUTHOR);
   const { ratio } = api.app.get(Market, { strict: false }).current();
   const { marginBps } = api.config.pool;
@@ -43,13 +43,13 @@ async function newProject(): Promise<{ model: Model; real: Real }> {
     orders: api.app.get(OrdersService, { strict: false }),
     quotes: api.app.get(QuotesService, { strict: false }),
     projectId: id,
-    receiver: world.receiver(),
+    receiver: fixture.receiver(),
     amountOf: (amount) => sunForEnergy(energy(amount), ratio, marginBps),
     seal: (quote) =>
       sealQuote(api.app.get(Sealers).quote, id, {
         id: quote.id,
         expiresAtMs: Date.now() + (quote.isExpired ? -60_000 : 60_000),
-        receiveAddress: world.receiver(),
+        receiveAddress: fixture.receiver(),
         energy: energy(quote.energy),
         durationSec: 3600,
         priceSun: sun(quote.credits / 3n),
@@ -63,7 +63,7 @@ async function newProject(): Promise<{ model: Model; real: Real }> {
 
 /** Checks the records after a sequence, then releases its capacity for the next one. */
 async function settleUp(model: Model, real: Real): Promise<void> {
-  const [books] = await world.api.database.query(
+  const [books] = await fixture.api.database.query(
     `SELECT (SELECT balance_credits FROM credit_account WHERE project_id = $1) AS balance,
             (SELECT coalesce(sum(credits), 0)::bigint FROM credit_entry WHERE project_id = $1) AS entries,
             (SELECT count(*)::int FROM credit_entry WHERE project_id = $1) AS count,

@@ -4,32 +4,38 @@ import { credits } from '../../src/domain/units.js';
 import type { Customer } from '../support/api/client.js';
 import { AUTHOR, makeCustomer, type TestApi } from '../support/api/factory.js';
 import { newOwner, type OrderChain } from '../support/chain/order-chain.js';
-import { balanceOf, expectRefusal, openOrderWorld, withKey, type OrderWorld } from '../support/api/order-fixture.js';
+import {
+  balanceOf,
+  expectRefusal,
+  openOrderFixture,
+  withKey,
+  type OrderFixture,
+} from '../support/api/order-fixture.js';
 
-let world: OrderWorld;
+let fixture: OrderFixture;
 let api: TestApi;
 let chain: OrderChain;
 
 beforeAll(async () => {
-  world = await openOrderWorld();
-  ({ api, chain } = world);
+  fixture = await openOrderFixture();
+  ({ api, chain } = fixture);
 });
 
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
 describe('options and terms', () => {
   test('a project that orders only by quote is asked for one', async () => {
     const customer = await makeCustomer(api);
     await api.projects.setOptions(customer.merchant, { requireQuote: true }, AUTHOR);
-    const body = { receive_address: world.receiver(), energy: 65_000 };
+    const body = { receive_address: fixture.receiver(), energy: 65_000 };
     expectRefusal(await customer.post('/v1/orders', body), 400, 'QUOTE_REQUIRED');
-    expect((await customer.post('/v1/orders', { quote_ref: await world.quoteRef(customer) })).status).toBe(202);
+    expect((await customer.post('/v1/orders', { quote_ref: await fixture.quoteRef(customer) })).status).toBe(202);
   });
 
   test('a project that requires a key refuses orders without one', async () => {
     const customer = await makeCustomer(api);
     await api.projects.setOptions(customer.merchant, { requireIdempotencyKey: true }, AUTHOR);
-    const body = { receive_address: world.receiver(), energy: 65_000 };
+    const body = { receive_address: fixture.receiver(), energy: 65_000 };
     expectRefusal(await customer.post('/v1/orders', body), 400, 'IDEMPOTENCY_KEY_REQUIRED');
     expectRefusal(
       await customer.post('/v1/activate', { address: newOwner().address }),
@@ -46,10 +52,10 @@ describe('options and terms', () => {
   test('a daily cap stops the charge that would exceed it, and a refund of the day makes room again', async () => {
     const customer = await makeCustomer(api);
     await api.ledger.setDailyCap(customer.merchant, credits(8_775_000), AUTHOR);
-    const body = { receive_address: world.receiver(), energy: 65_000 };
+    const body = { receive_address: fixture.receiver(), energy: 65_000 };
     expect((await customer.post('/v1/orders', body, withKey('k'))).status).toBe(202);
     expectRefusal(await customer.post('/v1/orders', body), 402, 'SPEND_CAP_REACHED');
-    await world.refund(customer, 'k');
+    await fixture.refund(customer, 'k');
     expect((await customer.post('/v1/orders', body)).status).toBe(202);
   });
 
@@ -57,7 +63,7 @@ describe('options and terms', () => {
     // A new project each: recently refused ones take another path.
     const poor: Customer[] = [];
     while (poor.length < 30) poor.push(await makeCustomer(api, 0n));
-    const body = { receive_address: world.receiver(), energy: 65_000 };
+    const body = { receive_address: fixture.receiver(), energy: 65_000 };
     const backends = async (): Promise<number[]> => {
       const rows = await api.database.query<{ pid: number }>(
         `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'energy-api'`,
@@ -70,7 +76,7 @@ describe('options and terms', () => {
     await Promise.all(poor.map(async () => api.database.query('SELECT pg_sleep(0.2)')));
     const [pidsBefore, before] = [await backends(), await api.database.query(sums)];
     // Orders by quote are refused inside the database, by a raised error.
-    const quoted = await Promise.all(poor.map(async (customer) => ({ quote_ref: await world.quoteRef(customer) })));
+    const quoted = await Promise.all(poor.map(async (customer) => ({ quote_ref: await fixture.quoteRef(customer) })));
     const answers = await Promise.all(
       poor.map(async (customer, index) =>
         customer.post('/v1/orders', index % 2 === 0 ? body : quoted[index]!, withKey('r')),
@@ -84,7 +90,7 @@ describe('options and terms', () => {
   test('a postpaid project spends down to its debt limit and not a credit further', async () => {
     const limit = credits(8_775_000 * 2);
     const customer = await makeCustomer(api, 0n, { kind: 'postpaid', debtLimitCredits: limit });
-    const body = { receive_address: world.receiver(), energy: 65_000 };
+    const body = { receive_address: fixture.receiver(), energy: 65_000 };
     expect((await customer.get('/v1/balance')).body).toMatchObject({
       credits_balance: 0,
       usd_balance: '0.00',
@@ -183,7 +189,7 @@ describe('activation', () => {
   test('does not activate an existing account again', async () => {
     const customer = await makeCustomer(api);
     const before = await balanceOf(customer);
-    expectRefusal(await customer.post('/v1/activate', { address: world.receiver() }), 409, 'ALREADY_ACTIVATED');
+    expectRefusal(await customer.post('/v1/activate', { address: fixture.receiver() }), 409, 'ALREADY_ACTIVATED');
     expectRefusal(await customer.post('/v1/activate', { address: chain.token }), 409, 'ALREADY_ACTIVATED');
     expectRefusal(await customer.post('/v1/activate', {}), 400, 'INVALID_REQUEST');
     expect(await balanceOf(customer)).toBe(before);
@@ -195,7 +201,7 @@ describe('listing', () => {
     const customer = await makeCustomer(api);
     const made: number[] = [];
     for (let index = 0; index < 5; index += 1) {
-      const body = { receive_address: world.receiver(index), energy: 65_000 };
+      const body = { receive_address: fixture.receiver(index), energy: 65_000 };
       made.unshift((await customer.post('/v1/orders', body, withKey(`k${index.toString()}`))).body.id);
     }
     const seen: number[] = [];
@@ -208,7 +214,7 @@ describe('listing', () => {
       expectRefusal(await customer.get(`${path}%3D%3D`), 400, 'INVALID_REQUEST');
     }
     expect(seen).toEqual(made);
-    await world.refund(customer, 'k3');
+    await fixture.refund(customer, 'k3');
     const refunded = (await customer.get('/v1/orders?status=refunded')).body;
     expect(refunded.items.map((item: { key: string }) => item.key)).toEqual(['k3']);
     expect((await customer.get('/v1/orders?status=delivered')).body).toEqual({ items: [] });
@@ -238,10 +244,10 @@ describe('listing', () => {
 describe('waiting', () => {
   test('Prefer: wait is answered as soon as the order is final', async () => {
     const customer = await makeCustomer(api);
-    const body = { receive_address: world.receiver(), energy: 65_000 };
+    const body = { receive_address: fixture.receiver(), energy: 65_000 };
     const answering = customer.post('/v1/orders', body, { ...withKey('w'), Prefer: 'wait=30' });
     for (;;) if ((await customer.get('/v1/orders/w')).status === 200) break;
-    await world.refund(customer, 'w');
+    await fixture.refund(customer, 'w');
     const answer = await answering;
     expect(answer.status).toBe(200);
     expect(answer.body.status).toBe('refunded');
@@ -249,7 +255,7 @@ describe('waiting', () => {
 
   test('a wait that times out answers the order in its present state', async () => {
     const customer = await makeCustomer(api);
-    const body = { receive_address: world.receiver(), energy: 65_000 };
+    const body = { receive_address: fixture.receiver(), energy: 65_000 };
     const answer = await customer.post('/v1/orders', body, { Prefer: 'respond-async, wait=1' });
     expect(answer.status).toBe(202);
     expect(answer.body.status).toBe('reserved');

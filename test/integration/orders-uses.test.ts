@@ -2,26 +2,26 @@
 import { addressToHex } from '../../src/chain/address.js';
 import { HmacCustomer, type Customer } from '../support/api/client.js';
 import { makeCustomer } from '../support/api/factory.js';
-import { expectRefusal, openOrderWorld, withKey, type OrderWorld } from '../support/api/order-fixture.js';
+import { expectRefusal, openOrderFixture, withKey, type OrderFixture } from '../support/api/order-fixture.js';
 
 const DAY = 86_400;
 const WEEK = 7 * DAY;
 const ENERGY = 20_000;
 
-let world: OrderWorld;
+let fixture: OrderFixture;
 let customer: Customer;
 
 beforeAll(async () => {
-  world = await openOrderWorld({ PRICE_FLOOR_BPS: '0' });
-  customer = await makeCustomer(world.api);
+  fixture = await openOrderFixture({ PRICE_FLOOR_BPS: '0' });
+  customer = await makeCustomer(fixture.api);
 });
 
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
 const order = (extra: Record<string, unknown>, key: string) =>
-  customer.post('/v1/orders', { receive_address: world.receiver(), energy: ENERGY, ...extra }, withKey(key));
+  customer.post('/v1/orders', { receive_address: fixture.receiver(), energy: ENERGY, ...extra }, withKey(key));
 const quoteOf = async (extra: Record<string, unknown>): Promise<Record<string, unknown>> =>
-  (await customer.post('/v1/quotes', { receive_address: world.receiver(), energy: ENERGY, ...extra })).body;
+  (await customer.post('/v1/quotes', { receive_address: fixture.receiver(), energy: ENERGY, ...extra })).body;
 
 test('an order is judged by its expected uses, and tells them ever after', async () => {
   expectRefusal(await order({ duration_sec: WEEK }, 'week'), 409, 'NOT_WORTH_RENTING');
@@ -67,15 +67,15 @@ test('an order by a quote has the quote’s expected uses, and may not name othe
 });
 
 test('an order may be sized by its transfer, which belongs to its key', async () => {
-  const [receiver, other] = [world.receiver(), world.chain.pool.address];
+  const [receiver, other] = [fixture.receiver(), fixture.chain.pool.address];
   const asked = { energy: undefined, transfer_to: other };
   expectRefusal(await order(asked, 'payout'), 422, 'TRANSFER_WOULD_FAIL');
-  const holder = world.chain.holder;
+  const holder = fixture.chain.holder;
   const { status, body } = await order({ ...asked, receive_address: holder }, 'payout');
   expect(status).toBe(202);
   const simulated = await customer.post('/v1/simulate', {
     owner_address: holder,
-    contract_address: world.chain.token,
+    contract_address: fixture.chain.token,
     function_selector: 'transfer(address,uint256)',
     parameter: addressToHex(other).slice(2).padStart(64, '0') + '1'.padStart(64, '0'),
   });
@@ -87,7 +87,7 @@ test('an order may be sized by its transfer, which belongs to its key', async ()
 });
 
 test('an extension is judged by the expected uses of its time', async () => {
-  const caller = new HmacCustomer(world.api.baseUrl, customer.merchant, customer.apiKey);
+  const caller = new HmacCustomer(fixture.api.baseUrl, customer.merchant, customer.apiKey);
   const extend = (extra: Record<string, unknown>) =>
     caller.post('/v1/orders/hour/extensions', { duration_sec: WEEK, ...extra }, withKey('longer'));
   const { body } = await extend({ expected_uses: 9 });

@@ -10,18 +10,24 @@ import { Sealers } from '../../src/base/sealers.js';
 import { sealQuote } from '../../src/quotes/quote-token.js';
 import { AUTHOR, makeCustomer, type TestApi } from '../support/api/factory.js';
 import { newOwner, type OrderChain } from '../support/chain/order-chain.js';
-import { balanceOf, expectRefusal, openOrderWorld, withKey, type OrderWorld } from '../support/api/order-fixture.js';
+import {
+  balanceOf,
+  expectRefusal,
+  openOrderFixture,
+  withKey,
+  type OrderFixture,
+} from '../support/api/order-fixture.js';
 
-let world: OrderWorld;
+let fixture: OrderFixture;
 let api: TestApi;
 let chain: OrderChain;
 
 beforeAll(async () => {
-  world = await openOrderWorld();
-  ({ api, chain } = world);
+  fixture = await openOrderFixture();
+  ({ api, chain } = fixture);
 });
 
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
 describe('buying', () => {
   test('charges a direct order at the present price and answers with every member that applies', async () => {
@@ -29,7 +35,7 @@ describe('buying', () => {
     const before = await balanceOf(customer);
     const answer = await customer.post(
       '/v1/orders',
-      { receive_address: world.receiver(), energy: 65_000 },
+      { receive_address: fixture.receiver(), energy: 65_000 },
       withKey('a'),
     );
     expect(answer.status).toBe(202);
@@ -43,7 +49,7 @@ describe('buying', () => {
       idempotency_key: 'a',
       kind: 'rental',
       status: 'reserved',
-      receive_address: world.receiver(),
+      receive_address: fixture.receiver(),
       energy: 65_000,
       duration_sec: 3600,
       price_sun: 65_000 * 45,
@@ -64,14 +70,14 @@ describe('buying', () => {
 
   test('without a key one is made and returned, and finds the order', async () => {
     const customer = await makeCustomer(api);
-    const answer = await customer.post('/v1/orders', { receive_address: world.receiver(), energy: 65_000 });
+    const answer = await customer.post('/v1/orders', { receive_address: fixture.receiver(), energy: 65_000 });
     expect(answer.status).toBe(202);
     expect(answer.body.key).toMatch(/^[A-Za-z0-9_-]{16,}$/);
     expect(answer.headers['idempotency-key']).toBe(answer.body.key);
     expect((await customer.get(`/v1/orders/${answer.body.key}`)).body).toEqual(answer.body);
     const replay = await customer.post(
       '/v1/orders',
-      { receive_address: world.receiver(), energy: 65_000 },
+      { receive_address: fixture.receiver(), energy: 65_000 },
       withKey(answer.body.key),
     );
     expect(replay.headers['idempotency-replayed']).toBe('true');
@@ -80,8 +86,8 @@ describe('buying', () => {
 
   test('the service sizes an order without energy', async () => {
     const customer = await makeCustomer(api);
-    const quote = await customer.post('/v1/quotes', { receive_address: world.receiver() });
-    const answer = await customer.post('/v1/orders', { receive_address: world.receiver() });
+    const quote = await customer.post('/v1/quotes', { receive_address: fixture.receiver() });
+    const answer = await customer.post('/v1/orders', { receive_address: fixture.receiver() });
     expect(answer.status).toBe(202);
     expect(answer.body.energy).toBe(quote.body.energy);
   });
@@ -89,7 +95,7 @@ describe('buying', () => {
   test('redeems a quote at its own price, even after the price changed', async () => {
     const customer = await makeCustomer(api);
     const terms = {
-      receiveAddress: world.receiver(),
+      receiveAddress: fixture.receiver(),
       energy: energy(65_000),
       durationSec: 3600,
       priceSun: sun(2_000_000),
@@ -110,11 +116,11 @@ describe('buying', () => {
       {},
       { energy: 65_000 },
       { receive_address: 'T123' },
-      { receive_address: world.receiver(), energy: 999 },
-      { receive_address: world.receiver(), energy: '65000' },
-      { receive_address: world.receiver(), duration_sec: 299 },
-      { receive_address: world.receiver(), duration_sec: 2_592_001, energy: 65_000 },
-      { receive_address: world.receiver(), quote: 'x' },
+      { receive_address: fixture.receiver(), energy: 999 },
+      { receive_address: fixture.receiver(), energy: '65000' },
+      { receive_address: fixture.receiver(), duration_sec: 299 },
+      { receive_address: fixture.receiver(), duration_sec: 2_592_001, energy: 65_000 },
+      { receive_address: fixture.receiver(), quote: 'x' },
       { quote_ref: '' },
       { quote_ref: 'x'.repeat(513) },
     ]) {
@@ -123,7 +129,7 @@ describe('buying', () => {
       expect(answer.body.details.length).toBeGreaterThan(0);
     }
     expectRefusal(
-      await customer.post('/v1/orders', { receive_address: world.receiver() }, withKey('')),
+      await customer.post('/v1/orders', { receive_address: fixture.receiver() }, withKey('')),
       400,
       'INVALID_REQUEST',
     );
@@ -133,13 +139,16 @@ describe('buying', () => {
   test('every answer to a purchase carries its key, also a refusal, and also a key that was made', async () => {
     const customer = await makeCustomer(api);
     const unknown = customer.withKey('wrong');
-    const [good, activation] = [{ receive_address: world.receiver(), energy: 65_000 }, { address: newOwner().address }];
+    const [good, activation] = [
+      { receive_address: fixture.receiver(), energy: 65_000 },
+      { address: newOwner().address },
+    ];
     const asked: [Customer, string, Record<string, unknown>, number][] = [
       [customer, '/v1/orders', {}, 400],
       [customer, '/v1/orders', { ...good, energy: 999 }, 400],
       [customer, '/v1/orders', { ...good, receive_address: newOwner().address }, 409],
       [customer, '/v1/orders', { quote_ref: 'nothing' }, 404],
-      [customer, '/v1/activate', { address: world.receiver() }, 409],
+      [customer, '/v1/activate', { address: fixture.receiver() }, 409],
       [unknown, '/v1/orders', good, 401],
       [unknown, '/v1/activate', activation, 401],
     ];
@@ -166,12 +175,12 @@ describe('buying', () => {
     expectRefusal(await order(chain.pool.address), 422, 'RECEIVER_NOT_SUPPORTED');
     expectRefusal(await order(chain.activation.address), 422, 'RECEIVER_NOT_SUPPORTED');
     expect(await balanceOf(customer)).toBe(before);
-    expect((await order(world.receiver())).status).toBe(202);
+    expect((await order(fixture.receiver())).status).toBe(202);
   });
 
   test('does not sell what renting cannot make cheaper', async () => {
     const customer = await makeCustomer(api);
-    const body = { receive_address: world.receiver(), energy: 6000 };
+    const body = { receive_address: fixture.receiver(), energy: 6000 };
     expectRefusal(await customer.post('/v1/orders', body), 409, 'NOT_WORTH_RENTING');
   });
 });
@@ -179,7 +188,7 @@ describe('buying', () => {
 describe('keys', () => {
   test('a replay answers the order in its present state, says so, and never prices it again', async () => {
     const customer = await makeCustomer(api);
-    const body = { receive_address: world.receiver(), energy: 70_000 };
+    const body = { receive_address: fixture.receiver(), energy: 70_000 };
     const first = await customer.post('/v1/orders', body, withKey('r 1'));
     expect(first.headers['location']).toBe('/v1/orders/r%201');
     const after = await balanceOf(customer);
@@ -189,7 +198,7 @@ describe('keys', () => {
     expect(replay.text).toBe(first.text);
     expect(replay.headers['idempotency-replayed']).toBe('true');
     expect(await balanceOf(customer)).toBe(after);
-    await world.refund(customer, 'r 1');
+    await fixture.refund(customer, 'r 1');
     const ended = await customer.post('/v1/orders', body, withKey('r 1'));
     expect(ended.status).toBe(200);
     expect(ended.headers['location']).toBeUndefined();
@@ -200,16 +209,16 @@ describe('keys', () => {
 
   test('refuses another request under a used key, whatever else is wrong with it', async () => {
     const customer = await makeCustomer(api);
-    await customer.post('/v1/orders', { receive_address: world.receiver(), energy: 65_000 }, withKey('k'));
+    await customer.post('/v1/orders', { receive_address: fixture.receiver(), energy: 65_000 }, withKey('k'));
     for (const body of [
-      { receive_address: world.receiver(), energy: 65_001 },
-      { receive_address: world.receiver() },
-      { receive_address: world.receiver(1), energy: 65_000 },
-      { receive_address: world.receiver(), energy: 65_000, duration_sec: 600 },
+      { receive_address: fixture.receiver(), energy: 65_001 },
+      { receive_address: fixture.receiver() },
+      { receive_address: fixture.receiver(1), energy: 65_000 },
+      { receive_address: fixture.receiver(), energy: 65_000, duration_sec: 600 },
       { receive_address: newOwner().address, energy: 65_000 },
-      { receive_address: world.receiver(), energy: 65_000, duration_sec: 86_400 },
+      { receive_address: fixture.receiver(), energy: 65_000, duration_sec: 86_400 },
       { quote_ref: 'forged' },
-      { quote_ref: await world.quoteRef(customer) },
+      { quote_ref: await fixture.quoteRef(customer) },
     ]) {
       expectRefusal(await customer.post('/v1/orders', body, withKey('k')), 422, 'IDEMPOTENCY_KEY_REUSED');
     }
@@ -222,7 +231,7 @@ describe('keys', () => {
 
   test('a refusal leaves the key free and the quote usable', async () => {
     const customer = await makeCustomer(api, 0n);
-    const ref = await world.quoteRef(customer);
+    const ref = await fixture.quoteRef(customer);
     expectRefusal(await customer.post('/v1/orders', { quote_ref: ref }, withKey('k')), 402, 'INSUFFICIENT_CREDITS');
     expect((await customer.get('/v1/orders/k')).status).toBe(404);
     await api.ledger.topUp(customer.merchant, credits(8_775_000), randomUUID(), AUTHOR);
@@ -234,7 +243,7 @@ describe('keys', () => {
 
   test('the same key of two projects is two keys', async () => {
     const [one, other] = [await makeCustomer(api), await makeCustomer(api)];
-    const body = { receive_address: world.receiver(), energy: 65_000 };
+    const body = { receive_address: fixture.receiver(), energy: 65_000 };
     const first = await one.post('/v1/orders', body, withKey('shared'));
     const second = await other.post('/v1/orders', body, withKey('shared'));
     expect(second.status).toBe(202);
@@ -246,7 +255,7 @@ describe('keys', () => {
   test('finds a key by its percent-encoded form, and a plus is a plus', async () => {
     const customer = await makeCustomer(api);
     const key = 'a/b+c d%20?&=~';
-    const body = { receive_address: world.receiver(), energy: 65_000 };
+    const body = { receive_address: fixture.receiver(), energy: 65_000 };
     const made = await customer.post('/v1/orders', body, withKey(key));
     expect(made.status).toBe(202);
     expect((await customer.get(made.headers['location']!)).body.key).toBe(key);
@@ -259,14 +268,14 @@ describe('keys', () => {
 describe('quotes', () => {
   test('a used quote never makes a second order, not even after a refund', async () => {
     const customer = await makeCustomer(api);
-    const ref = await world.quoteRef(customer);
+    const ref = await fixture.quoteRef(customer);
     const first = await customer.post('/v1/orders', { quote_ref: ref }, withKey('one'));
     expect(first.status).toBe(202);
     expectRefusal(await customer.post('/v1/orders', { quote_ref: ref }, withKey('two')), 409, 'QUOTE_ALREADY_USED');
     expectRefusal(await customer.post('/v1/orders', { quote_ref: ref }), 409, 'QUOTE_ALREADY_USED');
     const retry = await customer.post('/v1/orders', { quote_ref: ref }, withKey('one'));
     expect(retry.text).toBe(first.text);
-    await world.refund(customer, 'one');
+    await fixture.refund(customer, 'one');
     expectRefusal(await customer.post('/v1/orders', { quote_ref: ref }, withKey('three')), 409, 'QUOTE_ALREADY_USED');
     expect((await customer.get('/v1/orders')).body.items).toHaveLength(1);
   });
@@ -286,7 +295,7 @@ describe('quotes', () => {
         ...over,
       });
     const other = await makeCustomer(api);
-    const theirs = await world.quoteRef(other);
+    const theirs = await fixture.quoteRef(other);
     const post = async (body: object) => customer.post('/v1/orders', body, withKey('k'));
     expectRefusal(await post({ quote_ref: 'nonsense' }), 404, 'QUOTE_NOT_FOUND');
     expectRefusal(await post({ quote_ref: theirs }), 404, 'QUOTE_NOT_FOUND');
@@ -294,9 +303,9 @@ describe('quotes', () => {
     const fresh = { expiresAtMs: Date.now() + 60_000 };
     expectRefusal(await post({ quote_ref: seal(fresh), energy: 70_000 }), 409, 'QUOTE_MISMATCH');
     expectRefusal(await post({ quote_ref: seal(fresh), duration_sec: 600 }), 409, 'QUOTE_MISMATCH');
-    expectRefusal(await post({ quote_ref: seal(fresh), receive_address: world.receiver() }), 409, 'QUOTE_MISMATCH');
+    expectRefusal(await post({ quote_ref: seal(fresh), receive_address: fixture.receiver() }), 409, 'QUOTE_MISMATCH');
     expectRefusal(await post({ quote_ref: seal(fresh) }), 409, 'RECEIVER_NOT_ACTIVATED');
-    const activated = { ...fresh, receiveAddress: world.receiver() };
+    const activated = { ...fresh, receiveAddress: fixture.receiver() };
     const huge = { ...activated, energy: energy(900_000_000_000n) };
     expectRefusal(await post({ quote_ref: seal(huge) }), 503, 'CAPACITY_UNAVAILABLE');
     expectRefusal(await post({ quote_ref: seal(activated) }), 402, 'INSUFFICIENT_CREDITS');
@@ -311,7 +320,7 @@ describe('quotes', () => {
   test('the refusal of one request of a key does not refuse another valid one of the same key', async () => {
     const customer = await makeCustomer(api);
     const tries = Array.from({ length: 5 }, async (_, index) => {
-      const quote_ref = await world.quoteRef(customer);
+      const quote_ref = await fixture.quoteRef(customer);
       const post = async (body: object) => customer.post('/v1/orders', body, withKey(`both-${index.toString()}`));
       // Both run concurrently under the same key.
       const [mismatch, sound] = await Promise.all([post({ quote_ref, energy: 70_000 }), post({ quote_ref })]);
@@ -328,7 +337,7 @@ describe('quotes', () => {
   test('finds a key with # by its path, encoded or not', async () => {
     const customer = await makeCustomer(api);
     for (const key of ['invoice', 'invoice#17']) {
-      const order = await customer.post('/v1/orders', { receive_address: world.receiver() }, withKey(key));
+      const order = await customer.post('/v1/orders', { receive_address: fixture.receiver() }, withKey(key));
       expect(order.status).toBe(202);
     }
     for (const path of ['/v1/orders/invoice%2317', '/v1/orders/invoice#17']) {
@@ -339,14 +348,14 @@ describe('quotes', () => {
   test('honours a quote that arrived in time, however long the order waits for its turn', async () => {
     const customer = await makeCustomer(api);
     const others = Array.from({ length: 16 }, (_, place) => `busy-${place.toString()}`);
-    const blocker = new pg.Client({ connectionString: world.env['DATABASE_URL'] });
+    const blocker = new pg.Client({ connectionString: fixture.env['DATABASE_URL'] });
     await blocker.connect();
     try {
       await blocker.query('SELECT pg_advisory_lock(1, hashtext($1::text || k)) FROM unnest($2::text[]) k', [
         customer.merchant,
         others,
       ]);
-      const body = { receive_address: world.receiver(), energy: 65_000 };
+      const body = { receive_address: fixture.receiver(), energy: 65_000 };
       const busy = others.map((key) => customer.post('/v1/orders', body, withKey(key)));
       const waiting = `SELECT count(*)::integer AS n FROM pg_locks WHERE locktype = 'advisory' AND classid = 1 AND NOT granted`;
       const turns = api.app.get(Config).database.poolMax - 2;
@@ -354,7 +363,7 @@ describe('quotes', () => {
       await until(isFull, 10_000, 'every turn of the project being taken');
       const expiresAtMs = Date.now() + 1000;
       const ref = sealQuote(api.app.get(Sealers).quote, customer.merchant, {
-        receiveAddress: world.receiver(),
+        receiveAddress: fixture.receiver(),
         energy: energy(65_000),
         durationSec: 3600,
         priceSun: sun(2_925_000),
@@ -378,8 +387,8 @@ describe('quotes', () => {
 
   test('members that repeat the quote are no mismatch, and the replay needs only the ref', async () => {
     const customer = await makeCustomer(api);
-    const ref = await world.quoteRef(customer);
-    const body = { quote_ref: ref, receive_address: world.receiver(), energy: 65_000, duration_sec: 3600 };
+    const ref = await fixture.quoteRef(customer);
+    const body = { quote_ref: ref, receive_address: fixture.receiver(), energy: 65_000, duration_sec: 3600 };
     const first = await customer.post('/v1/orders', body, withKey('k'));
     expect(first.status).toBe(202);
     expect((await customer.post('/v1/orders', { quote_ref: ref }, withKey('k'))).text).toBe(first.text);

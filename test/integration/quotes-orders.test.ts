@@ -2,17 +2,17 @@
 import { addressToHex } from '../../src/chain/address.js';
 import type { Customer } from '../support/api/client.js';
 import { makeCustomer } from '../support/api/factory.js';
-import { openOrderWorld, withKey, type OrderWorld } from '../support/api/order-fixture.js';
+import { openOrderFixture, withKey, type OrderFixture } from '../support/api/order-fixture.js';
 
-let world: OrderWorld;
+let fixture: OrderFixture;
 let customer: Customer;
 
 beforeAll(async () => {
-  world = await openOrderWorld({ FALLBACK_TRX_USD: '0.29876543', PRICE_FLOOR_BPS: '0' });
-  customer = await makeCustomer(world.api);
+  fixture = await openOrderFixture({ FALLBACK_TRX_USD: '0.29876543', PRICE_FLOOR_BPS: '0' });
+  customer = await makeCustomer(fixture.api);
 });
 
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
 const balance = async (): Promise<number> => (await customer.get('/v1/balance')).body.credits_balance;
 
@@ -33,22 +33,22 @@ async function redeem(quote: Record<string, unknown>, key: string) {
 }
 
 test('an order charges the credits of its quote, for a named energy', async () => {
-  const { body } = await customer.post('/v1/quotes', { receive_address: world.receiver(0), energy: 12_347 });
+  const { body } = await customer.post('/v1/quotes', { receive_address: fixture.receiver(0), energy: 12_347 });
   await redeem(body, 'named');
 });
 
 test('an order charges the credits of its quote, for an energy sized by the service', async () => {
-  const { body } = await customer.post('/v1/quotes', { receive_address: world.receiver(1), duration_sec: 600 });
+  const { body } = await customer.post('/v1/quotes', { receive_address: fixture.receiver(1), duration_sec: 600 });
   expect(body.recipient_state).toBe('cold');
   await redeem(body, 'sized');
 });
 
 test('an order redeems the quote of a simulation, for exactly the energy of the call', async () => {
   const simulated = await customer.post('/v1/simulate', {
-    owner_address: world.receiver(2),
-    contract_address: world.chain.token,
+    owner_address: fixture.receiver(2),
+    contract_address: fixture.chain.token,
     function_selector: 'balanceOf(address)',
-    parameter: addressToHex(world.receiver(2)).slice(2).padStart(64, '0'),
+    parameter: addressToHex(fixture.receiver(2)).slice(2).padStart(64, '0'),
     quote: true,
     duration_sec: 300,
   });
@@ -58,17 +58,17 @@ test('an order redeems the quote of a simulation, for exactly the energy of the 
 });
 
 test('a redeemed quote keeps its price although the price table changed', async () => {
-  const { body } = await customer.post('/v1/quotes', { receive_address: world.receiver(3), energy: 65_000 });
-  await world.api.database.query(`UPDATE price_row SET sun_per_energy = 90 WHERE duration_max_sec = 3600`);
+  const { body } = await customer.post('/v1/quotes', { receive_address: fixture.receiver(3), energy: 65_000 });
+  await fixture.api.database.query(`UPDATE price_row SET sun_per_energy = 90 WHERE duration_max_sec = 3600`);
   try {
     const dearer = async () =>
-      (await customer.post('/v1/quotes', { receive_address: world.receiver(3), energy: 65_000 })).body.price_sun;
+      (await customer.post('/v1/quotes', { receive_address: fixture.receiver(3), energy: 65_000 })).body.price_sun;
     for (let look = 0; look < 50 && (await dearer()) !== 65_000 * 90; look += 1) {
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
     expect(await dearer()).toBe(65_000 * 90);
     await redeem(body, 'held');
   } finally {
-    await world.api.database.query(`UPDATE price_row SET sun_per_energy = 45 WHERE duration_max_sec = 3600`);
+    await fixture.api.database.query(`UPDATE price_row SET sun_per_energy = 45 WHERE duration_max_sec = 3600`);
   }
 });

@@ -1,7 +1,7 @@
 // Quotes by expected uses, and quotes sized by the transfer that they are for (docs/interface.md §7).
 import { QuotesService } from '../../src/quotes/quotes.service.js';
 import { TOKENS, WHO, newAddress, recordedCall } from '../support/chain/quote-chain.js';
-import { openQuoteWorld, type QuoteWorld } from '../support/api/quote-fixture.js';
+import { openQuoteFixture, type QuoteFixture } from '../support/api/quote-fixture.js';
 
 const DAY = 86_400;
 const ENERGY = 65_000;
@@ -9,18 +9,18 @@ const BURN = 6_500_000;
 const WARM = recordedCall('transfer to an existing holder').response.energy_used!;
 const COLD = recordedCall('transfer to a new holder').response.energy_used!;
 
-let world: QuoteWorld;
+let fixture: QuoteFixture;
 
 beforeAll(async () => {
-  world = await openQuoteWorld({ TRON_READ_TIMEOUT_MS: '20000' });
+  fixture = await openQuoteFixture({ TRON_READ_TIMEOUT_MS: '20000' });
 });
 
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
 const quote = (extra: Record<string, unknown>) =>
-  world.customer.post('/v1/quotes', { receive_address: WHO.bank, energy: ENERGY, ...extra });
+  fixture.customer.post('/v1/quotes', { receive_address: WHO.bank, energy: ENERGY, ...extra });
 const sized = (extra: Record<string, unknown>) =>
-  world.customer.post('/v1/quotes', { receive_address: WHO.bank, ...extra });
+  fixture.customer.post('/v1/quotes', { receive_address: WHO.bank, ...extra });
 
 describe('expected uses', () => {
   test('count that many burns, and are echoed with the price of each', async () => {
@@ -73,15 +73,15 @@ describe('expected uses', () => {
   });
 
   test('travel in the reference, so that any process knows them', async () => {
-    const quotes = world.api.app.get(QuotesService, { strict: false });
+    const quotes = fixture.api.app.get(QuotesService, { strict: false });
     const { body: often } = await quote({ duration_sec: DAY, expected_uses: 2 });
-    expect(quotes.openQuote(often.ref, world.customer.merchant)).toMatchObject({ expectedUses: 2, durationSec: DAY });
+    expect(quotes.openQuote(often.ref, fixture.customer.merchant)).toMatchObject({ expectedUses: 2, durationSec: DAY });
     const { body: plain } = await quote({ duration_sec: DAY });
-    expect(quotes.openQuote(plain.ref, world.customer.merchant)).not.toHaveProperty('expectedUses');
+    expect(quotes.openQuote(plain.ref, fixture.customer.merchant)).not.toHaveProperty('expectedUses');
   });
 
   test('go with the quote of a simulation', async () => {
-    const { body } = await world.customer.post('/v1/simulate', {
+    const { body } = await fixture.customer.post('/v1/simulate', {
       owner_address: WHO.bank,
       contract_address: WHO.token,
       function_selector: 'totalSupply()',
@@ -139,12 +139,12 @@ describe('a transfer', () => {
   });
 
   test('cannot be sized while no node runs it', async () => {
-    world.node.fail({ kind: 'says', body: 'none' }, 'wallet/triggerconstantcontract');
+    fixture.node.fail({ kind: 'says', body: 'none' }, 'wallet/triggerconstantcontract');
     try {
       const { status, body } = await sized({ transfer_to: newAddress() });
       expect([status, body.error]).toEqual([503, 'CHAIN_UNAVAILABLE']);
     } finally {
-      world.node.mend();
+      fixture.node.mend();
     }
   });
 });

@@ -8,28 +8,28 @@ import { AUTHOR, makeCustomer, type TestApi } from '../support/api/factory.js';
 import { cliWith, settings } from '../support/cli.js';
 import { openProxy, type Proxy } from '../support/database/proxy.js';
 import { WHO, recordedCall, newAddress, transferArgs } from '../support/chain/quote-chain.js';
-import { openQuoteWorld, until, type QuoteWorld } from '../support/api/quote-fixture.js';
+import { openQuoteFixture, until, type QuoteFixture } from '../support/api/quote-fixture.js';
 import { PriceRow } from '../../src/store/entities/price-row.entity.js';
 import { createTestDatabase } from '../setup/database.js';
 
-let world: QuoteWorld;
+let fixture: QuoteFixture;
 let prices: Prices;
 
 beforeAll(async () => {
-  world = await openQuoteWorld();
-  prices = new Prices(world.api.database.source.getRepository(PriceRow), world.api.database);
+  fixture = await openQuoteFixture();
+  prices = new Prices(fixture.api.database.source.getRepository(PriceRow), fixture.api.database);
 });
 
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
-afterEach(() => world.node.mend());
+afterEach(() => fixture.node.mend());
 
 const ENERGY = 65_000;
 const NAMED = { receive_address: WHO.bob, energy: ENERGY, duration_sec: 3600 };
 const WARM = recordedCall('transfer to an existing holder').response.energy_used!;
 const COLD = recordedCall('transfer to a new holder').response.energy_used!;
 
-const quote = (body: unknown) => world.customer.post('/v1/quotes', body);
+const quote = (body: unknown) => fixture.customer.post('/v1/quotes', body);
 const service = (api: TestApi) => api.app.get(QuotesService, { strict: false });
 
 const TRX = /^\d+\.\d{6}$/;
@@ -42,8 +42,8 @@ describe('each row of the table of members (docs/interface.md §7)', () => {
   beforeAll(async () => {
     body = (await quote(NAMED)).body as Record<string, unknown>;
     // The exchange is unreachable, so there was never a rate.
-    const poor = await world.another({ RATE_SOURCES: 'binance', RATE_SOURCE_URLS: 'binance=http://127.0.0.1:1' });
-    withoutRate = (await world.customer.at(poor.baseUrl).post('/v1/quotes', NAMED)).body as Record<string, unknown>;
+    const poor = await fixture.another({ RATE_SOURCES: 'binance', RATE_SOURCE_URLS: 'binance=http://127.0.0.1:1' });
+    withoutRate = (await fixture.customer.at(poor.baseUrl).post('/v1/quotes', NAMED)).body as Record<string, unknown>;
     await poor.close();
   });
 
@@ -92,10 +92,10 @@ describe('each row of the table of members (docs/interface.md §7)', () => {
 
 describe('the arithmetic of the answer', () => {
   test('savings are the differences of the shown figures, in each unit, for odd amounts and an odd rate', async () => {
-    const odd = await world.another({ FALLBACK_TRX_USD: '0.29876543' });
+    const { baseUrl, close } = await fixture.another({ FALLBACK_TRX_USD: '0.29876543' });
     try {
       for (const energy of [6205, 6207, 12_841, 65_537, 99_999_999]) {
-        const { body } = await world.customer.at(odd.baseUrl).post('/v1/quotes', { receive_address: WHO.bob, energy });
+        const { body } = await fixture.customer.at(baseUrl).post('/v1/quotes', { receive_address: WHO.bob, energy });
         const micros = (text: string) => BigInt(text.replace('.', ''));
         expect(micros(body.saving_trx)).toBe(micros(body.burn_price_trx) - micros(body.price_trx));
         expect(micros(body.saving_usd)).toBe(micros(body.burn_price_usd) - micros(body.price_usd));
@@ -107,7 +107,7 @@ describe('the arithmetic of the answer', () => {
         for (const usd of ['price_usd', 'burn_price_usd', 'saving_usd']) expect(body[usd]).toMatch(USD);
       }
     } finally {
-      await odd.close();
+      await close();
     }
   });
 
@@ -152,19 +152,19 @@ describe('sizing', () => {
   });
 
   test('does not simulate a named energy, and asks the chain nothing', async () => {
-    const before = world.node.asked.get('wallet/getaccount') ?? 0;
-    const simulated = world.node.asked.get('wallet/triggerconstantcontract') ?? 0;
+    const before = fixture.node.asked.get('wallet/getaccount') ?? 0;
+    const simulated = fixture.node.asked.get('wallet/triggerconstantcontract') ?? 0;
     const { body } = await quote({ receive_address: newAddress(), energy: 65_000 });
     expect(body.recipient_state).toBe('unknown');
-    expect(world.node.asked.get('wallet/getaccount') ?? 0).toBe(before);
-    expect(world.node.asked.get('wallet/triggerconstantcontract') ?? 0).toBe(simulated);
+    expect(fixture.node.asked.get('wallet/getaccount') ?? 0).toBe(before);
+    expect(fixture.node.asked.get('wallet/triggerconstantcontract') ?? 0).toBe(simulated);
   });
 
   test('a burst for one receiver asks the chain once', async () => {
     const receiver = newAddress();
-    const before = world.node.asked.get('wallet/getaccount') ?? 0;
+    const before = fixture.node.asked.get('wallet/getaccount') ?? 0;
     await Promise.all(Array.from({ length: 20 }, () => quote({ receive_address: receiver })));
-    expect((world.node.asked.get('wallet/getaccount') ?? 0) - before).toBe(1);
+    expect((fixture.node.asked.get('wallet/getaccount') ?? 0) - before).toBe(1);
   });
 });
 
@@ -233,23 +233,23 @@ describe('worthwhile amounts', () => {
     expect(smaller.body.msg).toContain('The smallest amount worth renting is 6205 energy');
     // From here on the table price exceeds the floor.
     expect((await quote({ ...NAMED, energy: 13_787 })).body.price_sun).toBe(13_787 * 45);
-    const ordered = await world.customer.post('/v1/orders', { receive_address: WHO.bob, energy: 6204 });
+    const ordered = await fixture.customer.post('/v1/orders', { receive_address: WHO.bob, energy: 6204 });
     expect(ordered).toMatchObject({ status: 409, body: { error: 'NOT_WORTH_RENTING' } });
   });
 
   test('the floor follows the chain’s fee, and PRICE_FLOOR_BPS=0 removes it', async () => {
-    const free = await world.another({ PRICE_FLOOR_BPS: '0' });
+    const free = await fixture.another({ PRICE_FLOOR_BPS: '0' });
     try {
-      const { body } = await world.customer.at(free.baseUrl).post('/v1/quotes', { ...NAMED, energy: 1000 });
+      const { body } = await fixture.customer.at(free.baseUrl).post('/v1/quotes', { ...NAMED, energy: 1000 });
       expect(body.price_sun).toBe(45_000);
-      await world.chain.setParameters({ getTransactionFee: 2000 });
+      await fixture.chain.setParameters({ getTransactionFee: 2000 });
       const dearer = await until(
         () => quote({ ...NAMED, energy: 13_000 }),
         (answer) => answer.body.price_sun === 1_240_800,
       );
       expect(dearer).toMatchObject({ status: 200, body: { price_sun: 1_240_800 } });
     } finally {
-      await world.chain.setParameters({ getTransactionFee: 1000 });
+      await fixture.chain.setParameters({ getTransactionFee: 1000 });
       await free.close();
       await until(
         () => quote({ ...NAMED, energy: 13_000 }),
@@ -293,9 +293,9 @@ describe('worthwhile amounts', () => {
     'warns of a price of %d set by the operator (node: %s) that can never be sold',
     async (perEnergy, node, warning) => {
       const cli = cliWith(
-        settings(world.database.url, {
-          TRON_FULL_NODE_URLS: node === 'down' ? 'http://127.0.0.1:1' : world.node.url,
-          TRON_SOLIDITY_NODE_URLS: world.chain.solidUrl,
+        settings(fixture.database.url, {
+          TRON_FULL_NODE_URLS: node === 'down' ? 'http://127.0.0.1:1' : fixture.node.url,
+          TRON_SOLIDITY_NODE_URLS: fixture.chain.solidUrl,
           TOKEN_CONTRACT: WHO.token,
         }),
       );
@@ -324,10 +324,10 @@ describe('worthwhile amounts', () => {
 
 describe('a ref', () => {
   test('opens in any process of the service to exactly the shown quote, and in none for another project', async () => {
-    const other = await world.another();
+    const other = await fixture.another();
     try {
       const { body } = await quote(NAMED);
-      const opened = service(other).openQuote(body.ref, world.customer.merchant)!;
+      const opened = service(other).openQuote(body.ref, fixture.customer.merchant)!;
       expect(opened).toMatchObject({
         receiveAddress: body.receive_address,
         energy: BigInt(body.energy),
@@ -337,7 +337,7 @@ describe('a ref', () => {
         rate: 30_000_000n,
       });
       expect(new Date(opened.expiresAtMs).toISOString()).toBe(body.expires_at);
-      const another = await makeCustomer(world.api);
+      const another = await makeCustomer(fixture.api);
       expect(service(other).openQuote(body.ref, another.merchant)).toBeUndefined();
     } finally {
       await other.close();
@@ -346,17 +346,17 @@ describe('a ref', () => {
 
   test('belongs to one quote: two quotes of the same terms have two ids', async () => {
     const [one, two] = await Promise.all([quote(NAMED), quote(NAMED)]);
-    const ids = [one, two].map(({ body }) => service(world.api).openQuote(body.ref, world.customer.merchant)!.id);
+    const ids = [one, two].map(({ body }) => service(fixture.api).openQuote(body.ref, fixture.customer.merchant)!.id);
     expect(ids[0]).not.toBe(ids[1]);
   });
 
   test('is unknown under another master key', async () => {
     const database = await createTestDatabase();
     const MASTER_KEY = randomBytes(32).toString('base64');
-    const foreign = await world.another({ DATABASE_URL: database.url, MASTER_KEY });
+    const foreign = await fixture.another({ DATABASE_URL: database.url, MASTER_KEY });
     try {
       const { body } = await quote(NAMED);
-      expect(service(foreign).openQuote(body.ref, world.customer.merchant)).toBeUndefined();
+      expect(service(foreign).openQuote(body.ref, fixture.customer.merchant)).toBeUndefined();
     } finally {
       await foreign.close();
       await database.drop();
@@ -364,23 +364,23 @@ describe('a ref', () => {
   });
 
   test('expires by the clock of the database, which this process follows', async () => {
-    const [row] = await world.api.database.query<{ ms: number }>(
+    const [row] = await fixture.api.database.query<{ ms: number }>(
       'SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS ms',
     );
-    const kept = world.api.app.get(SalesTerms, { strict: false }).databaseNowMs();
+    const kept = fixture.api.app.get(SalesTerms, { strict: false }).databaseNowMs();
     expect(Math.abs(kept - row!.ms)).toBeLessThan(500);
   });
 });
 
 describe('quoting', () => {
-  /** Runs `work` as a client of an API whose database connections go through a proxy. */
-  async function throughProxy(work: (customer: QuoteWorld['customer'], proxy: Proxy) => Promise<void>): Promise<void> {
-    const proxy = await openProxy(world.database.url);
-    const api = await world.another({ DATABASE_URL: proxy.url });
+  /** Runs `act` as a client of an API whose database connections go through a proxy. */
+  async function throughProxy(act: (customer: QuoteFixture['customer'], proxy: Proxy) => Promise<void>): Promise<void> {
+    const proxy = await openProxy(fixture.database.url);
+    const api = await fixture.another({ DATABASE_URL: proxy.url });
     try {
-      const customer = world.customer.at(api.baseUrl);
+      const customer = fixture.customer.at(api.baseUrl);
       expect((await customer.post('/v1/quotes', NAMED)).status).toBe(200);
-      await work(customer, proxy);
+      await act(customer, proxy);
     } finally {
       proxy.mend();
       await api.close();
@@ -409,7 +409,7 @@ describe('quoting', () => {
   // This test runs last: wallets are never deleted, so its wallet stays.
   test('more than the whole pool is CAPACITY_UNAVAILABLE, once the pool is known', async () => {
     // The row that the worker's pool sync would leave.
-    await world.api.database.query(
+    await fixture.api.database.query(
       `INSERT INTO pool_wallet (address, role, permission_id, key_address, staked_sun)
        VALUES ($1, 'pool', 2, $1, 100000000000)`,
       [WHO.carol],
@@ -418,7 +418,7 @@ describe('quoting', () => {
     await new Promise((resolve) => setTimeout(resolve, 2500));
     expect((await quote(biggest)).status).toBe(200);
     const sellsFor = async (seconds: number) =>
-      world.api.database.query(
+      fixture.api.database.query(
         `UPDATE pool_wallet SET read_at = now(), sells_until = now() + $1 * interval '1 second'`,
         [seconds],
       );
@@ -430,7 +430,7 @@ describe('quoting', () => {
     expect(refused).toMatchObject({ status: 503, body: { error: 'CAPACITY_UNAVAILABLE' } });
     expect(refused.headers['retry-after']).toBeDefined();
     expect((await quote(NAMED)).status).toBe(200);
-    const simulated = await world.customer.post('/v1/simulate', {
+    const simulated = await fixture.customer.post('/v1/simulate', {
       owner_address: WHO.bank,
       contract_address: WHO.token,
       function_selector: 'transfer(address,uint256)',

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { until } from '../../packages/local/src/wait.js';
 import { Sealer } from '../../src/base/seal.js';
 import { sealCanary } from '../../src/store/key-canaries.js';
-import { startMember, type FleetProcess } from '../support/api/processes.js';
+import { startProcess, type ServiceProcess } from '../support/api/processes.js';
 import { cliWith, settings } from '../support/cli.js';
 import { asAdmin } from '../setup/admin.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
@@ -14,13 +14,13 @@ interface Readiness {
 }
 
 let test: TestDatabase;
-let members: FleetProcess[];
+let members: ServiceProcess[];
 
 beforeAll(async () => {
   test = await createTestDatabase();
   const env = settings(test.url);
   expect((await cliWith(env)('migrate')).code).toBe(0);
-  members = await Promise.all([startMember('api', env), startMember('worker', env)]);
+  members = await Promise.all([startProcess('api', env), startProcess('worker', env)]);
 }, 60_000);
 
 afterAll(async () => {
@@ -31,7 +31,7 @@ afterAll(async () => {
 const byHand = (text: string, values: unknown[] = []): Promise<unknown> =>
   asAdmin(test.url, (client) => client.query(text, values));
 
-async function readiness({ adminUrl }: FleetProcess): Promise<Readiness> {
+async function readiness({ adminUrl }: ServiceProcess): Promise<Readiness> {
   const answer = await fetch(`${adminUrl}/ready`, { signal: AbortSignal.timeout(5000) });
   return { status: answer.status, body: (await answer.json()) as Readiness['body'] };
 }

@@ -6,13 +6,13 @@ import { until } from '../../packages/local/src/wait.js';
 import { TransactionLog } from '../../src/fulfilment/send/transaction-log.js';
 import {
   api,
-  clearStage,
-  closeStage,
+  clearFixture,
+  closeFixture,
   devnet,
   full,
-  Hand,
+  SteppedWorker,
   mine,
-  openStage,
+  openFixture,
   orderOf,
   receivers,
   rent,
@@ -31,12 +31,12 @@ interface Row {
   readonly after_block: bigint | null;
 }
 
-beforeAll(openStage, START_LIMIT_MS);
+beforeAll(openFixture, START_LIMIT_MS);
 afterEach(async () => {
   jest.restoreAllMocks();
-  await clearStage();
+  await clearFixture();
 }, START_LIMIT_MS);
-afterAll(closeStage, START_LIMIT_MS);
+afterAll(closeFixture, START_LIMIT_MS);
 
 async function readingsOf(key: string): Promise<Row | undefined> {
   const [row] = await api.database.query<Row>(
@@ -76,7 +76,7 @@ async function usable(address: string): Promise<bigint> {
 }
 
 /** Delays the recording of a send until the node has answered about the receiver's energy. */
-function signAfterAnswer(hand: Hand, receiver: string): void {
+function signAfterAnswer(worker: SteppedWorker, receiver: string): void {
   let answered: () => void = () => undefined;
   const answer = new Promise<void>((resolve) => (answered = resolve));
   let isAsked = false;
@@ -88,7 +88,7 @@ function signAfterAnswer(hand: Hand, receiver: string): void {
     // The worker processes the answer a few turns of its event loop later.
     if (path === RESOURCES && isAsked) setTimeout(answered, 100);
   };
-  const log = hand.part(TransactionLog);
+  const log = worker.part(TransactionLog);
   const recordSending = log.recordSending.bind(log);
   jest.spyOn(log, 'recordSending').mockImplementation(async (refs) => {
     await answer;
@@ -97,15 +97,15 @@ function signAfterAnswer(hand: Hand, receiver: string): void {
 }
 
 it('is read before the first send and once the delivery’s block exists, each with the newest known block', async () => {
-  const [hand, receiver] = [await Hand.open(), receivers[0]!];
+  const [worker, receiver] = [await SteppedWorker.open(), receivers[0]!];
   const first = await usable(receiver);
   const key = await rent(receiver);
   await mine();
-  await hand.look();
-  signAfterAnswer(hand, receiver);
-  await hand.advance();
+  await worker.followChain();
+  signAfterAnswer(worker, receiver);
+  await worker.advance();
   await mine();
-  await hand.look();
+  await worker.followChain();
   expect((await orderOf(key)).status).toBe('delivered');
   const row = await readAs(key, (each) => each.before_block !== null && each.after_block !== null);
   const block = await blockOf(key);
@@ -117,10 +117,10 @@ it('is read before the first send and once the delivery’s block exists, each w
 });
 
 it('is absent if the node answered after our bytes were sent, because it might already include them', async () => {
-  const [hand, receiver] = [await Hand.open(), receivers[1]!];
+  const [worker, receiver] = [await SteppedWorker.open(), receivers[1]!];
   const key = await rent(receiver);
   await mine();
-  await hand.look();
+  await worker.followChain();
   let release: () => void = () => undefined;
   const sent = new Promise<void>((resolve) => (release = resolve));
   let isHeld = false;
@@ -131,53 +131,53 @@ it('is absent if the node answered after our bytes were sent, because it might a
     await sent;
     return undefined;
   };
-  await hand.advance();
+  await worker.advance();
   expect([isHeld, await statusesOf(key)]).toEqual([true, ['sending']]);
   await mine();
-  await hand.look();
+  await worker.followChain();
   const row = await readAs(key, (each) => each.after_block !== null);
   expect([row.before_energy, row.before_block]).toEqual([null, null]);
 });
 
 it('delays no delivery while the node answers nothing about the receiver, and blocks no other request to it', async () => {
-  const [hand, receiver] = [await Hand.open(), receivers[2]!];
+  const [worker, receiver] = [await SteppedWorker.open(), receivers[2]!];
   const key = await rent(receiver);
   await mine();
-  await hand.look();
+  await worker.followChain();
   let refused = 0;
   full.before = (path, body) => {
     if (path !== RESOURCES || !body.includes(receiver)) return undefined;
     refused += 1;
     return 'break';
   };
-  await hand.advance();
+  await worker.advance();
   await mine();
-  await hand.look();
+  await worker.followChain();
   expect((await orderOf(key)).status).toBe('delivered');
   await until(() => (refused >= 3 ? true : undefined), READ_LIMIT_MS, 'the receiver being asked for again');
-  expect(hand.chain().pool.nodes.map((node) => node.isBackedOff)).toEqual([false]);
+  expect(worker.chain().pool.nodes.map((node) => node.isBackedOff)).toEqual([false]);
   expect(await readingsOf(key)).toBeUndefined();
   full.rest();
   await readAs(key, (each) => each.after_block !== null && each.before_block === null);
 });
 
 it('is deleted when its block is reverted, and read again at the next block that delivers it', async () => {
-  const [hand, receiver] = [await Hand.open(), receivers[3]!];
+  const [worker, receiver] = [await SteppedWorker.open(), receivers[3]!];
   const key = await rent(receiver);
   await mine();
-  await hand.look();
-  await hand.advance();
+  await worker.followChain();
+  await worker.advance();
   await mine();
-  await hand.look();
+  await worker.followChain();
   await readAs(key, (each) => each.after_block !== null);
   await devnet.control('fork', { depth: 1, drop: true });
   await mine(2);
-  await hand.look();
+  await worker.followChain();
   expect((await orderOf(key)).status).toBe('placed');
   expect((await readingsOf(key))?.after_block).toBeNull();
-  await hand.advance();
+  await worker.advance();
   await mine();
-  await hand.look();
+  await worker.followChain();
   expect((await orderOf(key)).status).toBe('delivered');
   const row = await readAs(key, (each) => each.after_block !== null);
   expect(row.after_block! >= (await blockOf(key))).toBe(true);

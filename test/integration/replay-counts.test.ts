@@ -10,32 +10,32 @@ import { openConsole, type Account, type TestConsole } from '../support/console/
 import { makeCustomer, openApi, type TestApi } from '../support/api/factory.js';
 import { openLog } from '../support/log.js';
 import { TEST_MASTER_KEY } from '../support/cli.js';
-import { openOrderWorld, withKey, type OrderWorld } from '../support/api/order-fixture.js';
+import { openOrderFixture, withKey, type OrderFixture } from '../support/api/order-fixture.js';
 
 const WRITTEN_LIMIT_MS = 30_000;
 const START_LIMIT_MS = 120_000;
 
-let world: OrderWorld;
+let fixture: OrderFixture;
 let merchants: TestConsole;
 let customer: Customer;
 let owner: Account;
 
 beforeAll(async () => {
-  world = await openOrderWorld();
-  const databaseUrl = world.env['DATABASE_URL']!;
+  fixture = await openOrderFixture();
+  const databaseUrl = fixture.env['DATABASE_URL']!;
   await seedCanaries(databaseUrl, new Sealers({ sealKeys: readSealKeys({ MASTER_KEY: TEST_MASTER_KEY }) }).held);
   merchants = await openConsole(databaseUrl, 'merchant');
-  customer = await makeCustomer(world.api);
+  customer = await makeCustomer(fixture.api);
   owner = await merchants.signedIn('owner', customer.merchant);
 }, START_LIMIT_MS);
 
 afterAll(async () => {
   await merchants.close();
-  await world.close();
+  await fixture.close();
 }, START_LIMIT_MS);
 
 const buy = async (key: string, at: Customer = customer): Promise<string | undefined> => {
-  const body = { receive_address: world.receiver(), energy: 65_000 };
+  const body = { receive_address: fixture.receiver(), energy: 65_000 };
   const answer = await at.post('/v1/orders', body, withKey(key));
   expect(answer.status).toBe(202);
   return answer.headers['idempotency-replayed'];
@@ -66,7 +66,7 @@ it('counts each replay of an order, concurrent ones too, and shows the time of t
 it('adds the counts of another process, which writes the rest when it stops', async () => {
   await buy('by-two');
   await buy('by-two');
-  const second: TestApi = await openApi(world.env);
+  const second: TestApi = await openApi(fixture.env);
   try {
     const elsewhere = customer.at(second.baseUrl);
     for (let count = 0; count < 3; count += 1) expect(await buy('by-two', elsewhere)).toBe('true');
@@ -80,7 +80,7 @@ it('adds the counts of another process, which writes the rest when it stops', as
 
 it('remembers a bounded number of orders, and reports the replays it left out', async () => {
   const metrics = new Metrics();
-  const counts = new ReplayCounts(world.api.database, metrics, openLog('silent'));
+  const counts = new ReplayCounts(fixture.api.database, metrics, openLog('silent'));
   // Ids without an order: the write drops them.
   for (let id = 1_000_000n; id < 1_020_003n; id += 1n) counts.countReplay(id);
   counts.countReplay(1_000_000n);

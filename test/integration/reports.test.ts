@@ -10,7 +10,7 @@ import { TronClient } from '../../src/chain/tron.client.js';
 import type { Customer } from '../support/api/client.js';
 import { AUTHOR, keepSelling, makeCustomer } from '../support/api/factory.js';
 import { cliWith } from '../support/cli.js';
-import { openOrderWorld, settleOrder, withKey, type OrderWorld } from '../support/api/order-fixture.js';
+import { openOrderFixture, settleOrder, withKey, type OrderFixture } from '../support/api/order-fixture.js';
 import { addedUp, rawRows } from './report-sums.js';
 import { asAdmin } from '../setup/admin.js';
 
@@ -18,23 +18,23 @@ const DAY_MS = 86_400_000;
 const FIRST = Date.UTC(2026, 0, 1);
 const DAYS = 6;
 
-let world: OrderWorld;
+let fixture: OrderFixture;
 let customers: readonly Customer[];
 
 beforeAll(async () => {
-  world = await openOrderWorld({ RATE_LIMIT_PER_MIN: '100000' });
+  fixture = await openOrderFixture({ RATE_LIMIT_PER_MIN: '100000' });
   customers = [
-    await makeCustomer(world.api),
-    await makeCustomer(world.api),
-    await makeCustomer(world.api, 0n, { kind: 'postpaid', debtLimitCredits: undefined }),
+    await makeCustomer(fixture.api),
+    await makeCustomer(fixture.api),
+    await makeCustomer(fixture.api, 0n, { kind: 'postpaid', debtLimitCredits: undefined }),
   ];
 });
 
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
 /** Runs statements with triggers and foreign keys off, as a manual change of the database would. */
 const byHand = (...statements: readonly (readonly [string, ...unknown[]])[]) =>
-  asAdmin(world.env['DATABASE_URL']!, async (client) => {
+  asAdmin(fixture.env['DATABASE_URL']!, async (client) => {
     await client.query('SET session_replication_role = replica');
     for (const [text, ...params] of statements) await client.query(text, params);
   });
@@ -86,14 +86,14 @@ async function act(
   bought: { readonly customer: Customer; readonly key: string; readonly id: bigint }[],
 ): Promise<void> {
   made += 1;
-  const { ledger } = world.api;
+  const { ledger } = fixture.api;
   if ('which' in deed) {
     const one = bought[deed.which % Math.max(1, bought.length)];
     if (one === undefined) return;
     if (deed.kind === 'compensate') {
-      await settleOrder(world.api, one.id);
+      await settleOrder(fixture.api, one.id);
       await ledger.compensate(one.id, credits(BigInt(deed.amount)), AUTHOR).catch(() => undefined);
-    } else await world.refund(one.customer, one.key).catch(() => undefined);
+    } else await fixture.refund(one.customer, one.key).catch(() => undefined);
     return;
   }
   const customer = customers[deed.who]!;
@@ -106,7 +106,7 @@ async function act(
   else {
     const isRental = deed.kind === 'buy';
     const body = isRental
-      ? { receive_address: world.receiver(made), energy: deed.energy, duration_sec: deed.hours * 3600 }
+      ? { receive_address: fixture.receiver(made), energy: deed.energy, duration_sec: deed.hours * 3600 }
       : { address: `T${'x'.repeat(33)}` };
     const answer = await customer.post(isRental ? '/v1/orders' : '/v1/activate', body, withKey(`k${made.toString()}`));
     if (answer.status === 202)
@@ -116,9 +116,9 @@ async function act(
 
 /** Spreads entries over days, some at a day's very start or end. Splits legs and burns TRX for each leg. */
 async function spread(random: readonly number[]): Promise<void> {
-  const [wallet] = await world.api.database.query<{ id: number }>(`SELECT id FROM pool_wallet ORDER BY id LIMIT 1`);
+  const [wallet] = await fixture.api.database.query<{ id: number }>(`SELECT id FROM pool_wallet ORDER BY id LIMIT 1`);
   const pick = (place: number, most: number): number => (random[place % random.length] ?? 0) % most;
-  const entries = await world.api.database.query<{ id: bigint }>(`SELECT id FROM credit_entry ORDER BY id`);
+  const entries = await fixture.api.database.query<{ id: bigint }>(`SELECT id FROM credit_entry ORDER BY id`);
   const times = entries.map(({ id }, index) => {
     const ms = [0, DAY_MS - 1, pick(index, DAY_MS)][pick(index + 1, 3)]!;
     return [
@@ -127,7 +127,7 @@ async function spread(random: readonly number[]): Promise<void> {
       new Date(FIRST + pick(index, DAYS) * DAY_MS + ms),
     ] as const;
   });
-  const legs = await world.api.database.query<{ id: bigint; order_id: bigint; leg_no: number }>(
+  const legs = await fixture.api.database.query<{ id: bigint; order_id: bigint; leg_no: number }>(
     `SELECT id, order_id, leg_no FROM leg ORDER BY id`,
   );
   const parts = legs.flatMap(({ id, order_id, leg_no }, index) => {
@@ -172,8 +172,8 @@ const withoutZeros = (figures: object) =>
   Object.fromEntries(Object.entries(figures).filter(([name, value]) => value !== 0n && !name.endsWith('Ms')));
 
 async function expectSums(by: ReportBy, from: Date, before: Date): Promise<void> {
-  const made = await new Reports(new Replica(world.api.database)).make({ from, before, by });
-  const wanted = [...addedUp(await rawRows(world.api.database), by, from, before)]
+  const made = await new Reports(new Replica(fixture.api.database)).make({ from, before, by });
+  const wanted = [...addedUp(await rawRows(fixture.api.database), by, from, before)]
     .map(([key, row]): [string, object] => [key, withoutZeros(row)])
     .filter(([, row]) => Object.keys(row).length > 0);
   const found = made.rows.map(({ key, figures }): [string, object] => [key ?? 'none', withoutZeros(figures)]);
@@ -190,7 +190,7 @@ it('each amount by day, project and wallet is that of the ledger, to the last un
   });
   await fc.assert(
     fc.asyncProperty(histories, async ({ deeds: done, random, range }) => {
-      await keepSelling(world.api.database);
+      await keepSelling(fixture.api.database);
       const bought: { customer: Customer; key: string; id: bigint }[] = [];
       for (const deed of done) await act(deed, bought);
       await spread(random);
@@ -204,12 +204,12 @@ it('each amount by day, project and wallet is that of the ledger, to the last un
     }),
     { numRuns: 4, endOnFailure: true },
   );
-  const { total } = await new Reports(new Replica(world.api.database)).make({
+  const { total } = await new Reports(new Replica(fixture.api.database)).make({
     from: new Date(0),
     before: new Date(Date.UTC(2200, 0, 1)),
     by: 'day',
   });
-  const [ledger] = await world.api.database.query<{ sum: string }>(
+  const [ledger] = await fixture.api.database.query<{ sum: string }>(
     `SELECT sum(credits)::text AS sum FROM credit_entry`,
   );
   const { revenueCredits, refundsCredits, compensationsCredits, topupsCredits, adjustmentsCredits } = total;
@@ -222,7 +222,7 @@ it('each amount by day, project and wallet is that of the ledger, to the last un
 }, 240_000);
 
 it('names the energy of free top-ups and their burn', async () => {
-  const [leg] = await world.api.database.query<{ id: bigint }>(
+  const [leg] = await fixture.api.database.query<{ id: bigint }>(
     `SELECT l.id FROM leg l JOIN chain_tx t ON t.leg_id = l.id WHERE NOT l.top_up AND t.status = 'solid' AND t.fee_sun > 0 LIMIT 1`,
   );
   await byHand(
@@ -230,18 +230,18 @@ it('names the energy of free top-ups and their burn', async () => {
     [`UPDATE chain_tx SET fee_sun = 345000, block_at = '2027-03-01' WHERE leg_id = $1`, leg!.id],
   );
   const range = ['--from', '2027-03-01', '--to', '2027-03-01'];
-  const { out } = await cliWith(world.env)('report', ...range);
+  const { out } = await cliWith(fixture.env)('report', ...range);
   expect(out).toContain('Free top-ups: 123 456 energy; their transactions burnt 0.345000 TRX.');
   for (const by of ['day', 'project', 'wallet']) {
-    const { total, rows } = (await cliWith(world.env)('report', ...range, '--by', by, '--json')).json();
+    const { total, rows } = (await cliWith(fixture.env)('report', ...range, '--by', by, '--json')).json();
     expect(total).toMatchObject({ free_top_up_energy: 123456, free_top_up_cost_sun: 345000, chain_cost_sun: 345000 });
     expect(rows).toHaveLength(1);
   }
 });
 
 it('the debt at the end of a day is that of the balances then', async () => {
-  const reports = new Reports(new Replica(world.api.database));
-  const { entries } = await rawRows(world.api.database);
+  const reports = new Reports(new Replica(fixture.api.database));
+  const { entries } = await rawRows(fixture.api.database);
   for (const day of [0, 2, DAYS]) {
     const before = new Date(FIRST + day * DAY_MS);
     const balances = new Map<string, bigint>();
@@ -255,7 +255,7 @@ it('the debt at the end of a day is that of the balances then', async () => {
 });
 
 it('the margin in TRX and in dollars is the price minus the costs, at the rate of each order', async () => {
-  const { total } = await new Reports(new Replica(world.api.database)).make({
+  const { total } = await new Reports(new Replica(fixture.api.database)).make({
     from: new Date(0),
     before: new Date(Date.UTC(2200, 0, 1)),
     by: 'day',
@@ -266,9 +266,9 @@ it('the margin in TRX and in dollars is the price minus the costs, at the rate o
 });
 
 it('adds up a wallet’s idle and recovering energy by day as it is read, without outages', async () => {
-  const { database, app, config } = world.api;
+  const { database, app, config } = fixture.api;
   const sync = new PoolSync(database, app.get(TronClient), config);
-  const { address } = world.chain.pool;
+  const { address } = fixture.chain.pool;
   const days = () =>
     database.query<{ measured_ms: bigint; idle_energy_ms: string; recovering_energy_ms: string }>(
       `SELECT d.measured_ms, d.idle_energy_ms, d.recovering_energy_ms FROM pool_wallet_day d
@@ -305,7 +305,7 @@ it('adds up a wallet’s idle and recovering energy by day as it is read, withou
 });
 
 it('the command shows it within 80 columns, as JSON with whole amounts, and as CSV that no spreadsheet runs', async () => {
-  const cli = cliWith(world.env);
+  const cli = cliWith(fixture.env);
   await byHand([`UPDATE project SET name = '=HYPERLINK("http://x","a, b")' WHERE id = $1`, customers[0]!.merchant]);
   await byHand(
     [
@@ -328,7 +328,7 @@ it('the command shows it within 80 columns, as JSON with whole amounts, and as C
     expect(out).toMatch(/revenue +refunds +compens\. +burnt TRX +margin +margin TRX/);
     expect(out).toContain('Owed to projects');
   }
-  const made = await new Reports(new Replica(world.api.database)).make({
+  const made = await new Reports(new Replica(fixture.api.database)).make({
     from: new Date(FIRST),
     before: new Date(FIRST + 6 * DAY_MS),
     by: 'project',
@@ -368,7 +368,7 @@ it('a report of some days reads by time, whatever there is of other days', async
     [`VACUUM ANALYZE chain_tx`],
   );
   const planOf = async (text: string): Promise<string> => {
-    const rows = await world.api.database.query<{ 'QUERY PLAN': string }>(`EXPLAIN ${text}`, [
+    const rows = await fixture.api.database.query<{ 'QUERY PLAN': string }>(`EXPLAIN ${text}`, [
       new Date('2025-01-01'),
       new Date('2025-01-04'),
     ]);

@@ -9,26 +9,26 @@ import { expectError } from '../support/api/answers.js';
 import { Customer, HmacCustomer, hmacHeaders, send, type HmacRequest } from '../support/api/client.js';
 import { AUTHOR, makeCustomer, openApi } from '../support/api/factory.js';
 import { openLog } from '../support/log.js';
-import { openOrderWorld, type OrderWorld } from '../support/api/order-fixture.js';
+import { openOrderFixture, type OrderFixture } from '../support/api/order-fixture.js';
 import { openProxy } from '../support/database/proxy.js';
 import { apiKeysOn } from '../support/api/services.js';
 
-let world: OrderWorld;
+let fixture: OrderFixture;
 
 beforeAll(async () => {
-  world = await openOrderWorld({ BAD_SIGNATURES_PER_MINUTE: '1000000' });
-  const { merchant, apiKey } = await makeCustomer(world.api);
+  fixture = await openOrderFixture({ BAD_SIGNATURES_PER_MINUTE: '1000000' });
+  const { merchant, apiKey } = await makeCustomer(fixture.api);
   const GET = { method: 'GET', path: '/v1/balance' };
   // Waits until a request signed now is accepted by the new Redis.
   const isTaken = async (): Promise<true | undefined> => {
-    const { status } = await send(world.api.baseUrl, GET.method, GET.path, hmacHeaders(merchant, apiKey, GET));
+    const { status } = await send(fixture.api.baseUrl, GET.method, GET.path, hmacHeaders(merchant, apiKey, GET));
     return status === 200 ? true : undefined;
   };
   await until(isTaken, 10_000, 'a request signed after Redis began');
 }, 60_000);
 
 afterAll(async () => {
-  await world.close();
+  await fixture.close();
 });
 
 interface Item {
@@ -39,8 +39,8 @@ interface Item {
 }
 
 async function project(): Promise<HmacCustomer> {
-  const { merchant, apiKey } = await makeCustomer(world.api);
-  const customer = new HmacCustomer(world.api.baseUrl, merchant, apiKey);
+  const { merchant, apiKey } = await makeCustomer(fixture.api);
+  const customer = new HmacCustomer(fixture.api.baseUrl, merchant, apiKey);
   expect((await customer.get('/v1/balance')).status).toBe(200);
   return customer;
 }
@@ -63,7 +63,7 @@ const logged = async (customer: HmacCustomer, count: number): Promise<Item[]> =>
   );
 
 const metric = async (name: string): Promise<number> => {
-  const text = await world.api.app.get(Metrics).registry.metrics();
+  const text = await fixture.api.app.get(Metrics).registry.metrics();
   return Number(
     text
       .split('\n')
@@ -77,29 +77,29 @@ async function sendAs(customer: Customer, signed: HmacRequest, sent: HmacRequest
   const headers = hmacHeaders(customer.merchant, customer.apiKey, signed);
   const json = sent.body === undefined ? {} : { 'Content-Type': 'application/json' };
   expectError(
-    await send(world.api.baseUrl, sent.method, sent.path, { ...headers, ...json }, sent.body),
+    await send(fixture.api.baseUrl, sent.method, sent.path, { ...headers, ...json }, sent.body),
     'INVALID_SIGNATURE',
   );
 }
 
 test('names every 400 and 401 of a project with its reason, and no secret', async () => {
   const customer = await project();
-  const { id, apiKey } = await apiKeysOn(world.api.database, world.api.app).create(
+  const { id, apiKey } = await apiKeysOn(fixture.api.database, fixture.api.app).create(
     customer.merchant,
     { name: 'shop', scopes: ['order', 'read'] },
     AUTHOR,
   );
-  const shop = customer.withKey(apiKey);
-  expect((await shop.get('/v1/balance')).status).toBe(200);
+  const merchant = customer.withKey(apiKey);
+  expect((await merchant.get('/v1/balance')).status).toBe(200);
   const ids = ['one', 'two', 'three'].map((name) => `${name}-${randomUUID()}`);
   expectError(
     await customer.withKey('wrong').get('/v1/orders?limit=1', { 'X-Request-Id': ids[0]! }),
     'INVALID_SIGNATURE',
   );
-  expectError(await shop.post('/v1/orders', { energy: 'many' }, { 'X-Request-Id': ids[1]! }), 'INVALID_REQUEST');
+  expectError(await merchant.post('/v1/orders', { energy: 'many' }, { 'X-Request-Id': ids[1]! }), 'INVALID_REQUEST');
   const late = hmacHeaders(customer.merchant, customer.apiKey, { method: 'GET', path: '/v1/orders', timestamp: 1 });
   expectError(
-    await send(world.api.baseUrl, 'GET', '/v1/orders', { ...late, 'X-Request-Id': ids[2]! }),
+    await send(fixture.api.baseUrl, 'GET', '/v1/orders', { ...late, 'X-Request-Id': ids[2]! }),
     'SIGNATURE_TIMESTAMP_OUT_OF_RANGE',
   );
   const items = await logged(customer, 3);
@@ -134,7 +134,7 @@ test('names every 400 and 401 of a project with its reason, and no secret', asyn
       reason: 'The signature of this request matches no API key of the project.',
     },
   ]);
-  const rows = await world.api.database.query('SELECT * FROM refused_request WHERE project_id = $1', [
+  const rows = await fixture.api.database.query('SELECT * FROM refused_request WHERE project_id = $1', [
     customer.merchant,
   ]);
   const kept = JSON.stringify(rows, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value));
@@ -162,15 +162,18 @@ describe('names the mistake of a wrong signature', () => {
 
   test('as one by MD5 of a further key, or of a body with unsorted keys', async () => {
     const primary = await project();
-    const { apiKey } = await apiKeysOn(world.api.database, world.api.app).create(
+    const { apiKey } = await apiKeysOn(fixture.api.database, fixture.api.app).create(
       primary.merchant,
       { name: 'further', scopes: ['read'] },
       AUTHOR,
     );
     expect((await primary.withKey(apiKey).get('/v1/balance')).status).toBe(200);
-    expectError(await new Customer(world.api.baseUrl, primary.merchant, apiKey).get('/v1/orders'), 'INVALID_SIGNATURE');
+    expectError(
+      await new Customer(fixture.api.baseUrl, primary.merchant, apiKey).get('/v1/orders'),
+      'INVALID_SIGNATURE',
+    );
     const unsorted = '{"receive_address":"T","energy":65000}';
-    const md5 = new Customer(world.api.baseUrl, primary.merchant, primary.apiKey);
+    const md5 = new Customer(fixture.api.baseUrl, primary.merchant, primary.apiKey);
     expectError(await md5.postSigned('/v1/orders', unsorted, unsorted), 'INVALID_SIGNATURE');
     const reasons = (await logged(primary, 2)).map(({ reason }) => reason);
     expect(reasons).toEqual([
@@ -182,8 +185,8 @@ describe('names the mistake of a wrong signature', () => {
 
 test('tells a caller nothing more than before, and writes nothing for a project that does not exist', async () => {
   const customer = await project();
-  const before = await world.api.database.query('SELECT count(*) FROM refused_request');
-  const unknown = new HmacCustomer(world.api.baseUrl, randomUUID(), 'any');
+  const before = await fixture.api.database.query('SELECT count(*) FROM refused_request');
+  const unknown = new HmacCustomer(fixture.api.baseUrl, randomUUID(), 'any');
   const answers = [await unknown.get('/v1/orders'), await customer.withKey('wrong').get('/v1/orders')];
   const [one, other] = answers.map(({ status, body, headers }) => [
     status,
@@ -192,7 +195,7 @@ test('tells a caller nothing more than before, and writes nothing for a project 
   ]);
   expect(one).toEqual(other);
   await logged(customer, 1);
-  const after = await world.api.database.query('SELECT count(*) FROM refused_request');
+  const after = await fixture.api.database.query('SELECT count(*) FROM refused_request');
   expect(Number(after[0]!['count'])).toBe(Number(before[0]!['count']) + 1);
 });
 
@@ -216,10 +219,10 @@ test('is read page by page by its own project only, under the scope read', async
   expect(await logOf(other)).toEqual([]);
   expectError(await customer.get('/v1/requests?cursor=x'), 'INVALID_REQUEST');
   expectError(
-    await new Customer(world.api.baseUrl, customer.merchant, customer.apiKey).get('/v1/requests'),
+    await new Customer(fixture.api.baseUrl, customer.merchant, customer.apiKey).get('/v1/requests'),
     'HMAC_REQUIRED',
   );
-  const { apiKey } = await apiKeysOn(world.api.database, world.api.app).create(
+  const { apiKey } = await apiKeysOn(fixture.api.database, fixture.api.app).create(
     customer.merchant,
     { name: 'buys', scopes: ['order'] },
     AUTHOR,
@@ -242,14 +245,14 @@ test('samples a flood in the name of a project, and leaves room for the projectâ
 
 test('keeps the newest of a project, whatever there was before', async () => {
   const customer = await project();
-  await world.api.database.query(
+  await fixture.api.database.query(
     `INSERT INTO refused_request (project_id, at, request_id, method, path, status, error, reason, source_address)
      SELECT $1, clock_timestamp(), 'old-' || n, 'GET', '/', 401, 'X', '', '' FROM generate_series(1, 6000) n`,
     [customer.merchant],
   );
   await customer.withKey('wrong').get('/v1/orders');
   const counted = async (): Promise<true | undefined> => {
-    const [row] = await world.api.database.query<{ count: bigint }>(
+    const [row] = await fixture.api.database.query<{ count: bigint }>(
       `SELECT count(*) FROM refused_request WHERE project_id = $1`,
       [customer.merchant],
     );
@@ -261,8 +264,8 @@ test('keeps the newest of a project, whatever there was before', async () => {
 
 test('delays no request while the database is away, and counts the excess', async () => {
   const customer = await project();
-  const proxy = await openProxy(world.env['DATABASE_URL']!);
-  const away = await openApi({ ...world.env, DATABASE_URL: proxy.url, BAD_SIGNATURES_PER_MINUTE: '1000000' });
+  const proxy = await openProxy(fixture.env['DATABASE_URL']!);
+  const away = await openApi({ ...fixture.env, DATABASE_URL: proxy.url, BAD_SIGNATURES_PER_MINUTE: '1000000' });
   try {
     const wrong = customer.withKey('wrong').at(away.baseUrl);
     expect((await customer.at(away.baseUrl).get('/v1/balance')).status).toBe(200);
@@ -282,7 +285,7 @@ test('delays no request while the database is away, and counts the excess', asyn
 
 test('is written when a process stops', async () => {
   const customer = await project();
-  const other = await openApi({ ...world.env });
+  const other = await openApi({ ...fixture.env });
   expect((await customer.at(other.baseUrl).get('/v1/balance')).status).toBe(200);
   expectError(await customer.withKey('wrong').at(other.baseUrl).get('/v1/orders'), 'INVALID_SIGNATURE');
   await other.close();
@@ -291,7 +294,7 @@ test('is written when a process stops', async () => {
 
 test('ends after seven days: older ones are not read, and are deleted a few at a time', async () => {
   const customer = await project();
-  await world.api.database.query(
+  await fixture.api.database.query(
     `INSERT INTO refused_request (project_id, at, request_id, method, path, status, error, reason, source_address)
      OVERRIDING SYSTEM VALUE
      SELECT $1, clock_timestamp() - interval '7 days 1 minute', 'old-' || n, 'GET', '/', 401, 'X', '', ''
@@ -299,30 +302,30 @@ test('ends after seven days: older ones are not read, and are deleted a few at a
     [customer.merchant],
   );
   // Gives recent entries higher ids than the old ones: ids must grow with time.
-  await world.api.database.query(
+  await fixture.api.database.query(
     `UPDATE refused_request SET id = DEFAULT WHERE at > clock_timestamp() - interval '1 day'`,
   );
   expect(await logOf(customer)).toEqual([]);
-  const pruning = new Pruning(world.api.database, world.api.config, new Metrics(), openLog('silent'));
+  const pruning = new Pruning(fixture.api.database, fixture.api.config, new Metrics(), openLog('silent'));
   const left = async (): Promise<number> =>
-    (await world.api.database.query('SELECT FROM refused_request WHERE project_id = $1', [customer.merchant])).length;
+    (await fixture.api.database.query('SELECT FROM refused_request WHERE project_id = $1', [customer.merchant])).length;
   expect([await pruning.pruneOnce(), await left()]).toEqual([1000, 500]);
   await pruning.pruneOnce();
   expect(await left()).toBe(0);
-  const young = await world.api.database.query('SELECT FROM refused_request');
+  const young = await fixture.api.database.query('SELECT FROM refused_request');
   await pruning.pruneOnce();
-  expect(await world.api.database.query('SELECT FROM refused_request')).toHaveLength(young.length);
+  expect(await fixture.api.database.query('SELECT FROM refused_request')).toHaveLength(young.length);
 });
 
 test('deletes expired nonces of Postgres, whatever Redis does, and no others', async () => {
   const { merchant } = await project();
   const keep = `INSERT INTO request_nonce (project_id, nonce, expires_at)
     SELECT $1, $2 || n, clock_timestamp() + $3::interval FROM generate_series(1, $4) n`;
-  await world.api.database.query(keep, [merchant, 'past', '-1 second', 2500]);
-  await world.api.database.query(keep, [merchant, 'valid', '1 hour', 3]);
-  const pruning = new Pruning(world.api.database, world.api.config, new Metrics(), openLog('silent'));
+  await fixture.api.database.query(keep, [merchant, 'past', '-1 second', 2500]);
+  await fixture.api.database.query(keep, [merchant, 'valid', '1 hour', 3]);
+  const pruning = new Pruning(fixture.api.database, fixture.api.config, new Metrics(), openLog('silent'));
   const left = async (): Promise<number> =>
-    (await world.api.database.query('SELECT FROM request_nonce WHERE project_id = $1', [merchant])).length;
+    (await fixture.api.database.query('SELECT FROM request_nonce WHERE project_id = $1', [merchant])).length;
   expect([await pruning.pruneOnce(), await left()]).toEqual([1000, 1503]);
   expect([await pruning.pruneOnce(), await left()]).toEqual([1000, 503]);
   await pruning.pruneOnce();

@@ -6,13 +6,13 @@ import { EnergyClient, type ClientSettings, type EnergyEvent } from '../../packa
 import type { Customer } from '../support/api/client.js';
 import { AUTHOR, makeCustomer } from '../support/api/factory.js';
 import { actAs, newOwner } from '../support/chain/order-chain.js';
-import { openOrderWorld, type OrderWorld } from '../support/api/order-fixture.js';
+import { openOrderFixture, type OrderFixture } from '../support/api/order-fixture.js';
 import { openProxy } from '../support/database/proxy.js';
 import { envAs } from '../setup/roles.js';
 
 const LIMIT_MS = 60_000;
 
-let world: OrderWorld;
+let fixture: OrderFixture;
 let worker: NodeProcess<unknown>;
 let customer: Customer;
 let client: EnergyClient;
@@ -40,22 +40,22 @@ const clientOf = ({ baseUrl, merchant, apiKey }: Customer, more: Partial<ClientS
   new EnergyClient({ baseUrl, merchant, apiKey, fetch: noting, ...more });
 
 beforeAll(async () => {
-  world = await openOrderWorld();
-  customer = await makeCustomer(world.api, 100_000_000_000n);
+  fixture = await openOrderFixture();
+  customer = await makeCustomer(fixture.api, 100_000_000_000n);
   client = clientOf(customer);
-  worker = await startNode('dist/bundle/main.worker.js', { name: 'the worker', env: envAs(world.env, 'worker') });
+  worker = await startNode('dist/bundle/main.worker.js', { name: 'the worker', env: envAs(fixture.env, 'worker') });
 }, 180_000);
 
 afterAll(async () => {
   await worker.stop();
-  await world.close();
+  await fixture.close();
 });
 
 it('a quote, a simulation, an order until it is settled, an extension, an activation', async () => {
-  const receive_address = world.receiver(1);
+  const receive_address = fixture.receiver(1);
   const simulation = await client.quotes.simulate({
     owner_address: receive_address,
-    contract_address: world.chain.token,
+    contract_address: fixture.chain.token,
     function_selector: 'balanceOf(address)',
     parameter: '0'.repeat(64),
   });
@@ -104,7 +104,7 @@ it('a refusal is an ApiError with its code', async () => {
 it('reads lists to their end, whatever the size of a page', async () => {
   const keys = ['list 1', 'list 2', 'list 3', 'list 4', 'list 5'];
   for (const [index, idempotencyKey] of keys.entries()) {
-    await client.orders.create({ receive_address: world.receiver(index), energy: 65_000 }, { idempotencyKey });
+    await client.orders.create({ receive_address: fixture.receiver(index), energy: 65_000 }, { idempotencyKey });
   }
   const listed: string[] = [];
   for await (const { key } of client.orders.list({ limit: 2 })) listed.push(key);
@@ -125,14 +125,14 @@ it('reads lists to their end, whatever the size of a page', async () => {
 it('explains a transaction, or says that it is unknown or no id', async () => {
   await expect(client.explain('ab'.repeat(32))).rejects.toMatchObject({ code: 'NOT_FOUND', status: 404 });
   await expect(client.explain('0x/../12')).rejects.toMatchObject({ code: 'INVALID_REQUEST', status: 400 });
-  const { chain } = world;
+  const { chain } = fixture;
   const txid = await actAs(chain.fullUrl, chain.pool, 'createtransaction', {
-    to_address: world.receiver(8),
+    to_address: fixture.receiver(8),
     amount: 5,
   });
-  await client.orders.create({ receive_address: world.receiver(8), energy: 65_000 });
+  await client.orders.create({ receive_address: fixture.receiver(8), energy: 65_000 });
   const { causes, owner_address, receive_address } = await client.explain(txid);
-  expect([owner_address, receive_address]).toEqual([chain.pool.address, world.receiver(8)]);
+  expect([owner_address, receive_address]).toEqual([chain.pool.address, fixture.receiver(8)]);
   expect(causes.map(({ next }) => next)).not.toContain('');
 });
 
@@ -144,7 +144,7 @@ it('returns the sale’s limits, and finds an order by its labels', async () => 
   expect(limits.rate_limits.quotes.window_sec).toBeGreaterThan(0);
 
   const labels = { reference: 'invoice 7', metadata: { customer: 'c-1', ünïcode: '"é" & 1' } };
-  const labelled = await client.orders.create({ receive_address: world.receiver(1), energy: 65_000, ...labels });
+  const labelled = await client.orders.create({ receive_address: fixture.receiver(1), energy: 65_000, ...labels });
   expect(labelled).toMatchObject(labels);
   expect((await client.orders.list({ reference: labels.reference }).page()).items).toMatchObject([
     { id: labelled.id, ...labels },
@@ -173,7 +173,7 @@ it('creates, changes, rotates, tests, replays and deletes a webhook', async () =
 });
 
 it('sets, reads, lists, wakes and removes an auto-delegation', async () => {
-  const address = world.receiver(7);
+  const address = fixture.receiver(7);
   const set = await client.autoDelegations.set(address, { keep_energy: 65_000, daily_cap_credits: 0 });
   expect(set).toMatchObject({ address, status: 'active', keep_energy: 65_000, purchases: 0 });
   expect(set.idle_cost_credits_per_day).toBeGreaterThan(0);
@@ -185,9 +185,9 @@ it('sets, reads, lists, wakes and removes an auto-delegation', async () => {
 });
 
 it('a stream survives cuts of its connection with every event, each once and in order', async () => {
-  const shopper = await makeCustomer(world.api, 100_000_000_000n);
+  const shopper = await makeCustomer(fixture.api, 100_000_000_000n);
   const direct = clientOf(shopper);
-  const proxy = await openProxy(world.api.baseUrl);
+  const proxy = await openProxy(fixture.api.baseUrl);
   const through = clientOf(shopper, { baseUrl: proxy.url.replace(/\/$/, '') });
   const controller = new AbortController();
   const events: EnergyEvent[] = [];
@@ -206,7 +206,7 @@ it('a stream survives cuts of its connection with every event, each once and in 
   const ROUNDS = 4;
   try {
     for (let round = 1; round <= ROUNDS; round += 1) {
-      await direct.orders.create({ receive_address: world.receiver(round), energy: 65_000 });
+      await direct.orders.create({ receive_address: fixture.receiver(round), energy: 65_000 });
       await came(2 * round - 1);
       const before = cuts;
       proxy.cut();
@@ -231,9 +231,9 @@ it('a stream survives cuts of its connection with every event, each once and in 
 });
 
 it('the older signature reaches what it reached before', async () => {
-  await world.api.projects.setOptions(customer.merchant, { signatureSchemes: 'md5' }, AUTHOR);
+  await fixture.api.projects.setOptions(customer.merchant, { signatureSchemes: 'md5' }, AUTHOR);
   const old = clientOf(customer, { signature: 'md5' });
-  const { ref } = await old.quotes.create({ receive_address: world.receiver(2), energy: 65_000, duration_sec: 600 });
+  const { ref } = await old.quotes.create({ receive_address: fixture.receiver(2), energy: 65_000, duration_sec: 600 });
   const order = await old.orders.create({ quote_ref: ref }, { idempotencyKey: 'by MD5' });
   expect(await old.orders.get('by MD5')).toMatchObject({ id: order.id });
 });

@@ -2,9 +2,9 @@
 import { TOKENS, WHO, recordedCall, newAddress, transferArgs, wordOfAddress } from '../support/chain/quote-chain.js';
 import { QuotesService } from '../../src/quotes/quotes.service.js';
 import { makeCustomer } from '../support/api/factory.js';
-import { openQuoteWorld, type QuoteWorld } from '../support/api/quote-fixture.js';
+import { openQuoteFixture, type QuoteFixture } from '../support/api/quote-fixture.js';
 
-let world: QuoteWorld;
+let fixture: QuoteFixture;
 
 const ABSENT = [
   'burn_price_trx',
@@ -17,12 +17,12 @@ const ABSENT = [
 ] as const;
 
 beforeAll(async () => {
-  world = await openQuoteWorld({ TRON_READ_TIMEOUT_MS: '20000' });
+  fixture = await openQuoteFixture({ TRON_READ_TIMEOUT_MS: '20000' });
 });
 
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
-const simulate = (body: Record<string, unknown>) => world.customer.post('/v1/simulate', body);
+const simulate = (body: Record<string, unknown>) => fixture.customer.post('/v1/simulate', body);
 const call = (extra: Record<string, unknown>) =>
   simulate({ owner_address: WHO.bank, contract_address: WHO.token, ...extra });
 
@@ -83,7 +83,7 @@ describe('a call that succeeds', () => {
   );
 
   test('the dynamic part is in the figure and shown', async () => {
-    await world.chain.setEnergyFactor(2000);
+    await fixture.chain.setEnergyFactor(2000);
     try {
       const transfer = { function_selector: 'transfer(address,uint256)', parameter: transferArgs(WHO.bob) };
       const { body } = await call(transfer);
@@ -93,7 +93,7 @@ describe('a call that succeeds', () => {
       );
       expect(body.energy_needed).toBe(Math.ceil((body.energy_used * 110) / 100));
     } finally {
-      await world.chain.setEnergyFactor(0);
+      await fixture.chain.setEnergyFactor(0);
     }
   });
 
@@ -225,7 +225,7 @@ describe('the two forms', () => {
   ] as const)('%s: 400 naming the member', async (_, extra, field) => {
     const { status, body } =
       typeof extra === 'string'
-        ? await world.customer.post('/v1/simulate', extra.replace('%C', WHO.token).replace('%O', WHO.bank))
+        ? await fixture.customer.post('/v1/simulate', extra.replace('%C', WHO.token).replace('%O', WHO.bank))
         : await call(extra);
     expect({ status, error: body.error }).toEqual({ status: 400, error: 'INVALID_REQUEST' });
     expect(body.details.map((detail: { field: string }) => detail.field)).toContain(field);
@@ -255,12 +255,12 @@ describe('a contract whose deployer pays a part', () => {
     });
 
   beforeAll(async () => {
-    await world.chain.shareEnergy(10, 10_000_000);
+    await fixture.chain.shareEnergy(10, 10_000_000);
     // Gives Bob tokens, so that a sender other than the deployer exists.
-    await world.chain.giveShared(WHO.bob);
+    await fixture.chain.giveShared(WHO.bob);
   });
 
-  afterAll(() => world.chain.shareEnergy(100, 10_000_000));
+  afterAll(() => fixture.chain.shareEnergy(100, 10_000_000));
 
   test('needs the caller’s remaining share', async () => {
     const { body } = await transferBy(WHO.bob, { quote: true });
@@ -277,7 +277,7 @@ describe('a contract whose deployer pays a part', () => {
   });
 
   test('needs all that the deployer’s limit does not reach', async () => {
-    await world.chain.shareEnergy(10, 1000);
+    await fixture.chain.shareEnergy(10, 1000);
     const { body } = await transferBy(WHO.bob);
     const needed = Math.ceil((body.energy_used * 110) / 100) - 1000;
     expect(body).toMatchObject({ deployer_energy: 1000, energy_needed: needed });
@@ -285,7 +285,7 @@ describe('a contract whose deployer pays a part', () => {
   });
 
   test('needs nothing from callers who pay nothing', async () => {
-    await world.chain.shareEnergy(0, 10_000_000);
+    await fixture.chain.shareEnergy(0, 10_000_000);
     const { body } = await transferBy(WHO.bob, { quote: true });
     expect(body.deployer_energy).toBe(body.energy_used);
     expect(body).toMatchObject({ energy_needed: 0, burn_price_sun: 0, quote_error: 'NOT_WORTH_RENTING' });
@@ -293,19 +293,19 @@ describe('a contract whose deployer pays a part', () => {
   });
 
   test('needs everything from the deployer itself', async () => {
-    const { body } = await transferBy(world.chain.deployer);
+    const { body } = await transferBy(fixture.chain.deployer);
     expect(body).not.toHaveProperty('deployer_energy');
     expect(body.energy_needed).toBe(Math.ceil((body.energy_used * 110) / 100));
   });
 
   test('counts as paid by the caller if its terms cannot be read', async () => {
-    world.node.fail({ kind: 'says', body: 'none' }, 'wallet/getcontract');
+    fixture.node.fail({ kind: 'says', body: 'none' }, 'wallet/getcontract');
     try {
       const { body } = await transferBy(WHO.bob);
       expect(body).not.toHaveProperty('deployer_energy');
       expect(body.energy_needed).toBe(Math.ceil((body.energy_used * 110) / 100));
     } finally {
-      world.node.mend();
+      fixture.node.mend();
     }
   });
 });
@@ -330,10 +330,12 @@ describe('a simulation with a quote', () => {
   });
 
   test('has a quote that any process of the service opens to the shown one', async () => {
-    const other = await world.another();
+    const other = await fixture.another();
     try {
       const { body } = await call({ ...transfer, quote: true });
-      const opened = other.app.get(QuotesService, { strict: false }).openQuote(body.quote.ref, world.customer.merchant);
+      const opened = other.app
+        .get(QuotesService, { strict: false })
+        .openQuote(body.quote.ref, fixture.customer.merchant);
       expect(opened).toMatchObject({
         receiveAddress: WHO.bank,
         energy: BigInt(body.energy_needed),
@@ -346,7 +348,7 @@ describe('a simulation with a quote', () => {
   });
 
   test('shares the budget of quotes', async () => {
-    const api = await world.another({ RATE_LIMIT_PER_MINUTE: '3' });
+    const api = await fixture.another({ RATE_LIMIT_PER_MINUTE: '3' });
     try {
       const customer = (await makeCustomer(api)).at(api.baseUrl);
       const view = { owner_address: WHO.bank, contract_address: WHO.token, function_selector: 'view1()' };
@@ -368,15 +370,15 @@ describe('a simulation with a quote', () => {
   });
 
   test('quotes even less energy than a caller may name, because no caller named it', async () => {
-    const free = await world.another({ PRICE_FLOOR_BPS: '0' });
+    const free = await fixture.another({ PRICE_FLOOR_BPS: '0' });
     try {
-      const { body } = await world.customer.at(free.baseUrl).post('/v1/simulate', {
+      const { body } = await fixture.customer.at(free.baseUrl).post('/v1/simulate', {
         owner_address: WHO.bank,
         contract_address: WHO.token,
         function_selector: 'view1()',
         quote: true,
       });
-      expect(body.energy_needed).toBeLessThan(world.api.config.sales.energyMin);
+      expect(body.energy_needed).toBeLessThan(fixture.api.config.sales.energyMin);
       expect(body.quote.energy).toBe(body.energy_needed);
     } finally {
       await free.close();

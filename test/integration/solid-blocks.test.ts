@@ -9,7 +9,7 @@ import { openSpyNode, type SpyNode } from '../support/nodes/spy-node.js';
 const INFOS = 'walletsolidity/gettransactioninfobyblocknum';
 const BLOCK = 'walletsolidity/getblockbynum';
 
-const [payer, shop] = [newChainAccount(), newChainAccount()];
+const [payer, receiver] = [newChainAccount(), newChainAccount()];
 let chain: Devnet;
 let solid: SpyNode;
 let node: TronNode;
@@ -34,7 +34,7 @@ beforeAll(async () => {
     headStallSec: 60,
     headAgeMaxSec: 0,
   });
-  const native = { owner_address: payer.address, to_address: shop.address, amount: 12_000_001 };
+  const native = { owner_address: payer.address, to_address: receiver.address, amount: 12_000_001 };
   await chain.control('mine', { count: 3 });
   await new Wallet(chain.fullUrl).send('createtransaction', native, payer);
   paid = Number((await chain.control('mine', { count: 1 }))['head']);
@@ -68,7 +68,7 @@ it('asks for a block once, and for its receipts once when they are first needed'
   const [moved, again] = await Promise.all([blocks.executed(node, paid), blocks.executed(node, paid)]);
   expect(again).toBe(moved);
   expect(moved.transactions.map(({ txid }) => txid)).toEqual(one.transactions.map(({ txid }) => txid));
-  expect(moved.transactions[0]!.transfers).toMatchObject([{ to: shop.address, amount: 12_000_001n }]);
+  expect(moved.transactions[0]!.transfers).toMatchObject([{ to: receiver.address, amount: 12_000_001n }]);
   expect(asked).toEqual([`${BLOCK} ${paid.toString()}`, `${INFOS} ${paid.toString()}`]);
   await blocks.block(node, paid);
   await blocks.executed(node, paid);

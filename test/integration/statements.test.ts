@@ -17,40 +17,40 @@ import { serverOf } from '../../src/http/pipeline/server.js';
 import { verifyRecords } from '../../src/verify/verify.js';
 import { expectError } from '../support/api/answers.js';
 import { Customer, HmacCustomer, hmacHeaders } from '../support/api/client.js';
-import { ClosingStage } from '../support/worker/statement-fixture.js';
+import { StatementFixture } from '../support/worker/statement-fixture.js';
 import { AUTHOR, makeCustomer, openAsOwner } from '../support/api/factory.js';
 import { openLog } from '../support/log.js';
 import { cliWith } from '../support/cli.js';
-import { openOrderWorld, withKey, type OrderWorld } from '../support/api/order-fixture.js';
+import { openOrderFixture, withKey, type OrderFixture } from '../support/api/order-fixture.js';
 import { apiKeysOn } from '../support/api/services.js';
 import { asRole } from '../setup/roles.js';
 
 const LIMIT_MS = 120_000;
-let world: OrderWorld;
+let fixture: OrderFixture;
 let database: Database;
-let stage: ClosingStage;
+let statementFixture: StatementFixture;
 
 beforeAll(async () => {
-  world = await openOrderWorld({ STREAM_SLOW_SEC: '1' });
-  ({ database } = world.api);
-  stage = await ClosingStage.open(world);
+  fixture = await openOrderFixture({ STREAM_SLOW_SEC: '1' });
+  ({ database } = fixture.api);
+  statementFixture = await StatementFixture.open(fixture);
   // The oldest entry determines the first month.
-  await stage.book((await project()).merchant, 1n, '2024-06-15');
-  await stage.closeUpTo('2024-06');
+  await statementFixture.book((await project()).merchant, 1n, '2024-06-15');
+  await statementFixture.closeUpTo('2024-06');
 }, LIMIT_MS);
 
 afterAll(async () => {
-  await stage.close();
-  await world.close();
+  await statementFixture.close();
+  await fixture.close();
 }, LIMIT_MS);
 
 async function project(): Promise<HmacCustomer> {
-  const { merchant, apiKey } = await makeCustomer(world.api, 0n);
-  return new HmacCustomer(world.api.baseUrl, merchant, apiKey);
+  const { merchant, apiKey } = await makeCustomer(fixture.api, 0n);
+  return new HmacCustomer(fixture.api.baseUrl, merchant, apiKey);
 }
 
 const rowsOf = async ({ merchant }: Customer) =>
-  (await stage.statements(merchant)).map(({ number, month, lines, opening_credits, closing_credits }) => [
+  (await statementFixture.statements(merchant)).map(({ number, month, lines, opening_credits, closing_credits }) => [
     ...[number, month, Number(lines), Number(opening_credits), Number(closing_credits)],
   ]);
 
@@ -67,7 +67,7 @@ async function referencesIn(customer: Customer, number: number): Promise<string[
 }
 
 async function session(): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: world.env['DATABASE_URL']! });
+  const client = new pg.Client({ connectionString: fixture.env['DATABASE_URL']! });
   client.on('error', () => undefined);
   await client.connect();
   return client;
@@ -79,16 +79,19 @@ const MOVE = `UPDATE credit_account SET balance_credits = balance_credits + $2 W
 
 it('several concurrent workers close each month once, beside continuing payments', async () => {
   const customers = await Promise.all(Array.from({ length: 12 }, project));
-  for (const { merchant } of customers) await stage.book(merchant, 3n, '2024-07-09');
+  for (const { merchant } of customers) await statementFixture.book(merchant, 3n, '2024-07-09');
   const paying = new AbortController();
   const paid = (async () => {
     for (let n = 0; !paying.signal.aborted; n += 1) {
       const { merchant } = customers[n % customers.length]!;
-      await world.api.ledger.topUp(merchant, credits(1n), `beside-${n.toString()}`, AUTHOR);
+      await fixture.api.ledger.topUp(merchant, credits(1n), `beside-${n.toString()}`, AUTHOR);
     }
   })();
-  const workers = Array.from({ length: 3 }, () => new StatementClosing(stage.worker, new Metrics(), openLog('silent')));
-  await Promise.all(workers.map((closing) => stage.closeUpTo('2024-07', closing)));
+  const workers = Array.from(
+    { length: 3 },
+    () => new StatementClosing(statementFixture.worker, new Metrics(), openLog('silent')),
+  );
+  await Promise.all(workers.map((closing) => statementFixture.closeUpTo('2024-07', closing)));
   paying.abort();
   await paid;
   for (const customer of customers) expect(await rowsOf(customer)).toEqual([[1, '2024-07', 1, 0, 3]]);
@@ -97,21 +100,21 @@ it('several concurrent workers close each month once, beside continuing payments
 it('closes each month with every movement of the balance, opening with the previous closing, and announces it', async () => {
   const customer = await project();
   const { merchant } = customer;
-  await stage.book(merchant, 100_000_000n, '2025-01-01T00:00:00Z', 'paid');
-  const order = { receive_address: world.receiver(), energy: 65_000, duration_sec: 3600 };
+  await statementFixture.book(merchant, 100_000_000n, '2025-01-01T00:00:00Z', 'paid');
+  const order = { receive_address: fixture.receiver(), energy: 65_000, duration_sec: 3600 };
   for (const [key, at] of [
     ['kept', '2025-01-10T08:00:00.5Z'],
     ['lost', '2025-01-11'],
   ] as const) {
     expect((await customer.post('/v1/orders', order, withKey(key))).status).toBe(202);
-    await stage.moveNewest(merchant, at);
+    await statementFixture.moveNewest(merchant, at);
   }
-  await world.refund(customer, 'lost');
-  await stage.moveNewest(merchant, '2025-01-11T00:05:00Z');
-  await stage.book(merchant, -77n, '2025-01-31T23:59:59.999999Z', '=cmd()');
+  await fixture.refund(customer, 'lost');
+  await statementFixture.moveNewest(merchant, '2025-01-11T00:05:00Z');
+  await statementFixture.book(merchant, -77n, '2025-01-31T23:59:59.999999Z', '=cmd()');
   // Just beyond the end of the month.
-  await stage.book(merchant, 5n, '2025-02-01T00:00:00Z', 'february');
-  await stage.closeUpTo('2025-01');
+  await statementFixture.book(merchant, 5n, '2025-02-01T00:00:00Z', 'february');
+  await statementFixture.closeUpTo('2025-01');
   const [charge] = await database.query<{ credits: bigint }>(
     `SELECT credits FROM credit_entry WHERE project_id = $1 AND kind = 'refund'`,
     [merchant],
@@ -125,7 +128,7 @@ it('closes each month with every movement of the balance, opening with the previ
     totals: { charge: -2 * price, refund: price, compensation: 0, deposit: 0, topup: 100_000_000, adjustment: -77 },
     closed_at: expect.stringMatching(/Z$/) as string,
   });
-  await stage.closeUpTo('2025-02');
+  await statementFixture.closeUpTo('2025-02');
   expect((await customer.get('/v1/statements')).body.items).toMatchObject([
     {
       number: 2,
@@ -144,16 +147,16 @@ it('closes each month with every movement of the balance, opening with the previ
 
 it('the lines are CSV without formulas for any spreadsheet program, with rate, transaction and running balance', async () => {
   const customer = await project();
-  await stage.book(customer.merchant, 9_000_000n, '2025-03-01T00:00:00.123456Z', '@SUM(A1),"b"');
-  const order = { receive_address: world.receiver(), energy: 65_000, duration_sec: 3600 };
+  await statementFixture.book(customer.merchant, 9_000_000n, '2025-03-01T00:00:00.123456Z', '@SUM(A1),"b"');
+  const order = { receive_address: fixture.receiver(), energy: 65_000, duration_sec: 3600 };
   const bought = await customer.post('/v1/orders', order, withKey('=1+1'));
-  await stage.moveNewest(customer.merchant, '2025-03-02T10:00:00Z');
-  await stage.closeUpTo('2025-03');
+  await statementFixture.moveNewest(customer.merchant, '2025-03-02T10:00:00Z');
+  await statementFixture.closeUpTo('2025-03');
   const { status, headers, text } = await customer.get('/v1/statements/1/lines.csv');
   const price = bought.body.credits as number;
   const paid = (price / 10_000_000).toFixed(7);
   const left = (9_000_000 - price).toString();
-  const sold = `Rental of 65000 energy for 3600 s to ${world.receiver()}`;
+  const sold = `Rental of 65000 energy for 3600 s to ${fixture.receiver()}`;
   const ids = [...text.matchAll(/^ent_\d+/gm)].map(([id]) => id);
   expect(text.split('\r\n')).toEqual([
     'entry,time,kind,description,credits,usd,balance_credits,asset,amount,usd_rate,order_key,deposit,reference,txids',
@@ -169,8 +172,9 @@ it('the lines are CSV without formulas for any spreadsheet program, with rate, t
 it('an entry whose id is out of the order of time is in exactly one statement, that of its month', async () => {
   const customer = await project();
   const times = ['2025-04-05', '2025-05-01', '2025-04-30T23:59:59.999999Z', '2025-05-03', '2025-04-06'];
-  for (const [place, at] of times.entries()) await stage.book(customer.merchant, 1n, at, `o${place.toString()}`);
-  await stage.closeUpTo('2025-05');
+  for (const [place, at] of times.entries())
+    await statementFixture.book(customer.merchant, 1n, at, `o${place.toString()}`);
+  await statementFixture.closeUpTo('2025-05');
   expect(await rowsOf(customer)).toEqual([
     [1, '2025-04', 3, 0, 3],
     [2, '2025-05', 2, 3, 5],
@@ -190,22 +194,22 @@ it('a month waits for the writers at its cut, and contains their commits', async
     const other = await project();
     await database.query(ENTER, [other.merchant, 'other', 4, '2025-06-29']);
     await database.query(MOVE, [other.merchant, 4]);
-    expect(await stage.closing.runStep()).toBe('waits');
-    expect(await stage.closing.runStep()).toBe('waits');
+    expect(await statementFixture.closing.runStep()).toBe('waits');
+    expect(await statementFixture.closing.runStep()).toBe('waits');
     // Transactions that begin now are not waited for.
     const next = await session();
     await next.query('BEGIN');
     await next.query(ENTER, [merchant, 'later', 2, '2025-06-30T23:59:58Z']);
     await late.query(MOVE, [merchant, 1]);
     await late.query('COMMIT');
-    await stage.closeUpTo('2025-06');
+    await statementFixture.closeUpTo('2025-06');
     expect(await rowsOf(customer)).toEqual([[1, '2025-06', 1, 0, 1]]);
     // It committed after its month was closed, so it is in the next statement and no other.
     await next.query(MOVE, [merchant, 2]);
     await next.query('COMMIT');
     await next.end();
-    await stage.book(merchant, 4n, '2025-07-02', 'july');
-    await stage.closeUpTo('2025-08');
+    await statementFixture.book(merchant, 4n, '2025-07-02', 'july');
+    await statementFixture.closeUpTo('2025-08');
     expect(await rowsOf(customer)).toEqual([
       [1, '2025-06', 1, 0, 1],
       [2, '2025-07', 2, 1, 7],
@@ -218,9 +222,9 @@ it('a month waits for the writers at its cut, and contains their commits', async
 
 it('a month without entries has no statement, and numbers have no gap', async () => {
   const customer = await project();
-  await stage.book(customer.merchant, 3n, '2025-09-09');
-  await stage.book(customer.merchant, 4n, '2025-11-09');
-  await stage.closeUpTo('2025-12');
+  await statementFixture.book(customer.merchant, 3n, '2025-09-09');
+  await statementFixture.book(customer.merchant, 4n, '2025-11-09');
+  await statementFixture.closeUpTo('2025-12');
   expect(await rowsOf(customer)).toEqual([
     [1, '2025-09', 1, 0, 3],
     [2, '2025-11', 1, 3, 7],
@@ -234,31 +238,31 @@ describe('a worker that dies', () => {
   const NAMES = ['cut_statement_month', 'close_statement', 'pass_statement_project', 'end_statement_month'];
   it('at any of its statements, before or after, leaves each month closed once by the next one', async () => {
     const customers = [await project(), await project()];
-    for (const { merchant } of customers) await stage.book(merchant, 3n, '2026-01-09');
+    for (const { merchant } of customers) await statementFixture.book(merchant, 3n, '2026-01-09');
     for (const name of NAMES) {
       for (const side of ['before', 'after'] as const) {
-        const dying = await openAsOwner(asRole(world.env['DATABASE_URL']!, 'worker'));
+        const dying = await openAsOwner(asRole(fixture.env['DATABASE_URL']!, 'worker'));
         aroundStatements(dying, [name], { [side]: die });
         const closing = new StatementClosing(dying, new Metrics(), openLog('silent'));
-        await expect(stage.closeUpTo('2026-01', closing)).rejects.toThrow('killed');
+        await expect(statementFixture.closeUpTo('2026-01', closing)).rejects.toThrow('killed');
         await dying.source.destroy();
-        if (await stage.isClosed('2026-01')) break;
+        if (await statementFixture.isClosed('2026-01')) break;
       }
     }
-    await stage.closeUpTo('2026-01');
+    await statementFixture.closeUpTo('2026-01');
     for (const customer of customers) expect(await rowsOf(customer)).toEqual([[1, '2026-01', 1, 0, 3]]);
   });
 });
 
 it('a project whose ledger does not add up is not closed and delays no other, until it is corrected', async () => {
   const [wrong, known, right] = [await project(), await project(), await project()];
-  for (const { merchant } of [wrong, known, right]) await stage.book(merchant, 3n, '2026-03-09');
+  for (const { merchant } of [wrong, known, right]) await statementFixture.book(merchant, 3n, '2026-03-09');
   for (const { merchant } of [wrong, known]) await database.query(MOVE, [merchant, 1]);
-  const unproven = async (metrics = stage.metrics): Promise<number> =>
+  const unproven = async (metrics = statementFixture.metrics): Promise<number> =>
     (await metrics.registry.getSingleMetric('statements_unproven')!.get()).values[0]!.value;
-  for (let steps = 0; steps < 20 && (await unproven()) === 0; steps += 1) await stage.closing.runStep();
+  for (let steps = 0; steps < 20 && (await unproven()) === 0; steps += 1) await statementFixture.closing.runStep();
   expect([await rowsOf(wrong), await rowsOf(right)]).toEqual([[], [[1, '2026-03', 1, 0, 3]]]);
-  expect([await unproven(), await stage.isClosed('2026-03')]).toEqual([2, false]);
+  expect([await unproven(), await statementFixture.isClosed('2026-03')]).toEqual([2, false]);
   await database.query(MOVE, [wrong.merchant, -1]);
   // The operator has explained this finding, up to its amount.
   await database.query(
@@ -268,15 +272,18 @@ it('a project whose ledger does not add up is not closed and delays no other, un
   );
   // The running closing continues with later months; a new instance starts with the oldest.
   const metrics = new Metrics();
-  await stage.closeUpTo('2026-03', new StatementClosing(stage.worker, metrics, openLog('silent')));
+  await statementFixture.closeUpTo(
+    '2026-03',
+    new StatementClosing(statementFixture.worker, metrics, openLog('silent')),
+  );
   for (const customer of [wrong, known]) expect(await rowsOf(customer)).toEqual([[1, '2026-03', 1, 0, 3]]);
   expect(await unproven(metrics)).toBe(0);
 });
 
 it('a closed statement can neither change nor be joined by another', async () => {
   const { merchant } = await project();
-  await stage.book(merchant, 3n, '2026-04-09');
-  await stage.closeUpTo('2026-04');
+  await statementFixture.book(merchant, 3n, '2026-04-09');
+  await statementFixture.closeUpTo('2026-04');
   const again = (number: number, month: string, opening: number): string =>
     `INSERT INTO statement (project_id, number, month, ends_at, entries_to, rest_from, first_at, lines, opening_credits,
        charge_credits, refund_credits, compensation_credits, deposit_credits, topup_credits, adjustment_credits, closing_credits)
@@ -301,7 +308,7 @@ it('the operator lists statements, shows one and writes its lines, as the projec
     `SELECT project_id AS id FROM statement WHERE month = '2025-03-01' AND lines = 2`,
   );
   const merchant = customer!.id;
-  const cli = cliWith({ ...world.env, USER: 'tester' });
+  const cli = cliWith({ ...fixture.env, USER: 'tester' });
   const listed = (await cli('statements', 'list', '--merchant', merchant, '--json')).json();
   expect(listed).toMatchObject([{ merchant, number: 1, month: '2025-03', entries: 2, opening_credits: 0 }]);
   expect((await cli('statements', 'show', merchant, '1', '--json')).json()).toEqual(listed[0]);
@@ -315,9 +322,9 @@ it('the operator lists statements, shows one and writes its lines, as the projec
 
 it('the SDK reads statements and their lines', async () => {
   const customer = await project();
-  await stage.book(customer.merchant, 9_000_000n, '2026-05-01T00:00:00Z');
-  await stage.book(customer.merchant, 1_000_000n, '2026-06-01T00:00:00Z');
-  await stage.closeUpTo('2026-06');
+  await statementFixture.book(customer.merchant, 9_000_000n, '2026-05-01T00:00:00Z');
+  await statementFixture.book(customer.merchant, 1_000_000n, '2026-06-01T00:00:00Z');
+  await statementFixture.closeUpTo('2026-06');
   const { account } = new EnergyClient(customer);
   const months: string[] = [];
   for await (const { month } of account.statements({ limit: 1 })) months.push(month);
@@ -338,14 +345,14 @@ describe('over HTTP', () => {
   it('statements require HMAC and a key that may read, and no one reads those of another project', async () => {
     const customer = await project();
     const { merchant, apiKey } = customer;
-    for (const month of ['07', '08', '09']) await stage.book(merchant, 3n, `2026-${month}-09`);
-    await stage.closeUpTo('2026-09');
-    const keys = apiKeysOn(database, world.api.app);
+    for (const month of ['07', '08', '09']) await statementFixture.book(merchant, 3n, `2026-${month}-09`);
+    await statementFixture.closeUpTo('2026-09');
+    const keys = apiKeysOn(database, fixture.api.app);
     const reader = await keys.create(merchant, { name: 'r', scopes: ['read'] }, AUTHOR);
     const buyer = await keys.create(merchant, { name: 'o', scopes: ['order', 'quote', 'manage'] }, AUTHOR);
     const other = await project();
     for (const path of ['/v1/statements', '/v1/statements/1', '/v1/statements/1/lines.csv']) {
-      expectError(await new Customer(world.api.baseUrl, merchant, apiKey).get(path), 'HMAC_REQUIRED');
+      expectError(await new Customer(fixture.api.baseUrl, merchant, apiKey).get(path), 'HMAC_REQUIRED');
       const { status, headers } = await customer.withKey(reader.apiKey).get(path);
       expect([status, headers['ratelimit-limit']]).toEqual([200, '600']);
       expectError(await customer.withKey(buyer.apiKey).get(path), 'KEY_SCOPE');
@@ -375,7 +382,7 @@ describe('over HTTP', () => {
       [merchant, count],
     );
     await database.query(MOVE, [merchant, count]);
-    await stage.closeUpTo('2026-10');
+    await statementFixture.closeUpTo('2026-10');
     const statements = new StatementList(database.source.getRepository(LedgerStatement), new Replica(database));
     const statement = (await statements.find(merchant, '1'))!;
     expect([statement.lines, statement.closingCredits]).toEqual([BigInt(count), BigInt(count)]);
@@ -394,13 +401,13 @@ describe('over HTTP', () => {
     expect(all.at(-1)).toContain(`,1,0.0000001,${count.toString()},`);
     const path = '/v1/statements/1/lines.csv';
     const cut = new Promise<Socket>((resolve) => {
-      const { port } = new URL(world.api.baseUrl);
+      const { port } = new URL(fixture.api.baseUrl);
       const socket = connect(Number(port), '127.0.0.1', () => {
         const headers = Object.entries(hmacHeaders(merchant, apiKey, { method: 'GET', path }));
         const lines = [`GET ${path} HTTP/1.1`, 'Host: x', ...headers.map(([name, value]) => `${name}: ${value}`)];
         socket.write(`${lines.join('\r\n')}\r\n\r\n`);
       }).pause();
-      serverOf(world.api.app).on('connection', (theirs: Socket) => {
+      serverOf(fixture.api.app).on('connection', (theirs: Socket) => {
         if (theirs.remotePort === socket.localPort) theirs.once('close', () => resolve(socket));
       });
     });

@@ -10,10 +10,10 @@ import { localUsdtOwner, localUsdtSuccessor } from '../../packages/local/src/loc
 import { AUTHOR } from '../support/api/factory.js';
 import {
   START_LIMIT_MS,
-  type Shop,
+  type DepositProject,
   calm,
   chain,
-  closeStage,
+  closeFixture,
   commandLine,
   creditedTo,
   database,
@@ -21,22 +21,22 @@ import {
   idsOf,
   inTerminal,
   mine,
-  openStage,
+  openFixture,
   operator,
   payToken,
   payTrx,
   payer,
   rentFor,
   settle,
-  shop,
+  newDepositProject,
   signAndSend,
   tokenOf,
   unexplained,
 } from '../support/worker/deposit-fixture.js';
 
-beforeAll(openStage, START_LIMIT_MS);
+beforeAll(openFixture, START_LIMIT_MS);
 beforeEach(calm);
-afterAll(closeStage, START_LIMIT_MS);
+afterAll(closeFixture, START_LIMIT_MS);
 
 const AMOUNT = 20_000_000n;
 const sweep = (to: string) => operator.get(Sweeps).plan({ to, keepSun: 1_000_000n, limit: 100 }, AUTHOR);
@@ -44,8 +44,8 @@ const act = (name: string, body: object = {}) => chain.control(`token/${name}`, 
 const findings = async () => findingsOf(await verifyRecords(database));
 
 /** Creates a project with a credited deposit of 20 USDT, and TRX to pay for its transfer. */
-async function paid(): Promise<Shop & { readonly deposit: bigint }> {
-  const to = await shop();
+async function paid(): Promise<DepositProject & { readonly deposit: bigint }> {
+  const to = await newDepositProject();
   await payToken(to, AMOUNT);
   await payTrx(to, 50_000_000);
   await settle();
@@ -63,14 +63,19 @@ async function send(transactions: readonly PlannedTransfer[]): Promise<void> {
   await follow();
 }
 
-const movementsOf = ({ address }: Shop) =>
+const movementsOf = ({ address }: DepositProject) =>
   database.query<{ kind: string; amount: string; counterparty: string }>(
     `SELECT kind, amount::text, counterparty FROM deposit_movement WHERE address = $1 AND asset = 'USDT' ORDER BY place`,
     [address],
   );
 
 /** Expects the plan to leave out the token transfer, with its cause. */
-async function expectNamed(from: Shop & { readonly deposit: bigint }, treasury: string, cause: string, says: RegExp) {
+async function expectNamed(
+  from: DepositProject & { readonly deposit: bigint },
+  treasury: string,
+  cause: string,
+  says: RegExp,
+) {
   const plan = await sweep(treasury);
   expect(plan.leftOut.filter((each) => each.from === from.address)).toMatchObject(
     [{ asset: 'USDT', cause, says }].map((each) => ({ ...each, says: expect.stringMatching(says) })),
@@ -78,7 +83,11 @@ async function expectNamed(from: Shop & { readonly deposit: bigint }, treasury: 
   expect(plan.transactions.filter((each) => each.from === from.address && each.asset === 'USDT')).toEqual([]);
 }
 
-async function expectRefused(from: Shop & { readonly deposit: bigint }, to: string, says: RegExp): Promise<void> {
+async function expectRefused(
+  from: DepositProject & { readonly deposit: bigint },
+  to: string,
+  says: RegExp,
+): Promise<void> {
   const before = await creditedTo(from);
   await expect(operator.get(DepositReturns).make(from.deposit, to, AUTHOR)).rejects.toThrow(says);
   expect(await creditedTo(from)).toBe(before);

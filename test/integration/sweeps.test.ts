@@ -8,17 +8,17 @@ import { AUTHOR } from '../support/api/factory.js';
 import {
   START_LIMIT_MS,
   type Json,
-  type Shop,
+  type DepositProject,
   calm,
   chain,
-  closeStage,
+  closeFixture,
   commandLine,
   database,
   follow,
   keyOf,
   mine,
   open,
-  openStage,
+  openFixture,
   operator,
   payToken,
   payTrx,
@@ -26,7 +26,7 @@ import {
   rentFor,
   sendFrom,
   settle,
-  shop,
+  newDepositProject,
   signAndSend,
   tokenOf,
   unexplained,
@@ -43,12 +43,12 @@ const WARM = 64_285;
 const dump = newChainAccount();
 
 beforeAll(async () => {
-  await openStage();
+  await openFixture();
   await wallet().send('createaccount', { owner_address: payer.address, account_address: dump.address }, payer);
   await settle();
 }, START_LIMIT_MS);
 beforeEach(calm);
-afterAll(closeStage, START_LIMIT_MS);
+afterAll(closeFixture, START_LIMIT_MS);
 
 interface Receipt {
   readonly result: string;
@@ -74,8 +74,10 @@ async function carryOut(transactions: readonly PlannedTransfer[]): Promise<Recei
 const balanceOf = async (address: string): Promise<bigint> =>
   BigInt(Number((await wallet().post('wallet/getaccount', { address, visible: true }))['balance'] ?? 0));
 
-const fromEach = ({ transactions }: { transactions: readonly PlannedTransfer[] }, shops: readonly Shop[]) =>
-  transactions.filter(({ from }) => shops.some(({ address }) => address === from));
+const fromEach = (
+  { transactions }: { transactions: readonly PlannedTransfer[] },
+  projects: readonly DepositProject[],
+) => transactions.filter(({ from }) => projects.some(({ address }) => address === from));
 
 /** Sweeps all funds, so that later plans start empty. */
 async function clear(): Promise<void> {
@@ -98,8 +100,8 @@ describe('a sweep plan', () => {
   afterEach(clear);
 
   it('followed step by step arrives, and uses exactly the rented energy', async () => {
-    const shops = [await shop(), await shop(), await shop()];
-    const [rich, bare, other] = shops as [Shop, Shop, Shop];
+    const projects = [await newDepositProject(), await newDepositProject(), await newDepositProject()];
+    const [rich, bare, other] = projects as [DepositProject, DepositProject, DepositProject];
     await payTrx(rich, 60_000_000);
     for (const to of [rich, bare, other]) await payToken(to, 20_000_000n);
     await settle();
@@ -125,7 +127,7 @@ describe('a sweep plan', () => {
   });
 
   it('without rented energy leaves TRX for the burn of the token transaction', async () => {
-    const to = await shop();
+    const to = await newDepositProject();
     await payTrx(to, 60_000_000);
     await payToken(to, 20_000_000n);
     await settle();
@@ -146,7 +148,7 @@ describe('a sweep plan', () => {
   it.each([210, 420])('has fee limits by the present price, which is %i sun', async (price) => {
     await chain.control('parameters', { getEnergyFee: price });
     try {
-      const to = await shop();
+      const to = await newDepositProject();
       await payTrx(to, 100_000_000);
       await payToken(to, 20_000_000n);
       await settle();
@@ -164,7 +166,7 @@ describe('a sweep plan', () => {
   });
 
   it('leaves out a transaction without enough bandwidth, and says so', async () => {
-    const to = await shop();
+    const to = await newDepositProject();
     await payTrx(to, 200_000);
     await payToken(to, 20_000_000n);
     await settle();
@@ -183,7 +185,7 @@ describe('a sweep plan', () => {
   });
 
   it('leaves the smallest amount of the token behind, so that the next payment takes half the energy', async () => {
-    const to = await shop();
+    const to = await newDepositProject();
     await payToken(to, 20_000_000n);
     await settle();
     await clear();
@@ -201,7 +203,7 @@ describe('a sweep plan', () => {
   });
 
   it('judges the minimum of a deposit after the amount left behind', async () => {
-    const [trx, token] = [await shop(), await shop()];
+    const [trx, token] = [await newDepositProject(), await newDepositProject()];
     await payTrx(trx, 10_999_999);
     await payToken(token, 5_000_000n);
     await settle();
@@ -216,7 +218,7 @@ describe('a sweep plan', () => {
   });
 
   it('names an address that holds less of the token than its records say', async () => {
-    const to = await shop();
+    const to = await newDepositProject();
     await follow();
     // The chain does not have these 7 USDT.
     await database.query(
@@ -229,7 +231,7 @@ describe('a sweep plan', () => {
   });
 
   it('printed as JSON is signed with tronweb unchanged, and broadcast', async () => {
-    const to = await shop();
+    const to = await newDepositProject();
     await payTrx(to, 60_000_000);
     await payToken(to, 20_000_000n);
     await settle();

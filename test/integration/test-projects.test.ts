@@ -5,15 +5,19 @@ import { AUTHOR, makeCustomer } from '../support/api/factory.js';
 import { balanceOf, expectRefusal, withKey } from '../support/api/order-fixture.js';
 import { Customer, HmacCustomer, hmacHeaders, send } from '../support/api/client.js';
 import { cliWith } from '../support/cli.js';
-import { openTestProjectWorld, type TestEvent, type TestProjectWorld } from '../support/api/test-project-fixture.js';
+import {
+  openTestProjectFixture,
+  type TestEvent,
+  type TestProjectFixture,
+} from '../support/api/test-project-fixture.js';
 
-let world: TestProjectWorld;
+let fixture: TestProjectFixture;
 
 beforeAll(async () => {
-  world = await openTestProjectWorld();
+  fixture = await openTestProjectFixture();
 });
 
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
 const RENTED = { energy: 65_000, duration_sec: 3600 };
 
@@ -26,7 +30,8 @@ const statusOf = async (customer: HmacCustomer, key: string): Promise<string> =>
 /** Plays an order to its end. Returns its statuses in order. */
 async function played(customer: HmacCustomer, key: string): Promise<string[]> {
   const statuses = [await statusOf(customer, key)];
-  for (let moves = 0; moves < 10 && (await world.move()) > 0; moves += 1) statuses.push(await statusOf(customer, key));
+  for (let moves = 0; moves < 10 && (await fixture.move()) > 0; moves += 1)
+    statuses.push(await statusOf(customer, key));
   return statuses.filter((status, index) => status !== statuses[index - 1]);
 }
 
@@ -48,7 +53,7 @@ describe('each address plays its name, through API, worker and events', () => {
     ['refunded', TEST_ADDRESSES.refunded, ['reserved', 'placed', 'refunded'], ['order.created', 'order.refunded']],
     ['any other address', 'TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF', DELIVERED, DELIVERED_EVENTS],
   ])('%s', async (_name, receiver, statuses, types) => {
-    const customer = await world.customer();
+    const customer = await fixture.customer();
     const before = await balanceOf(customer);
     const made = await order(customer, receiver, 'played');
     expect(made).toMatchObject({ status: 202, body: { status: 'reserved', settled: false, test: true } });
@@ -65,14 +70,14 @@ describe('each address plays its name, through API, worker and events', () => {
       expect(typeof reclaimed_at).toBe('string');
     } else expect(body).toMatchObject({ error_code: 'SUPPLIER_REFUSED', error: expect.stringMatching(/returned/) });
 
-    const events = await world.eventsOf(customer);
+    const events = await fixture.eventsOf(customer);
     expect(typesOf(events)).toEqual(types);
     for (const event of events)
       expect(event).toMatchObject({ test: true, data: { order: { key: 'played', test: true } } });
   });
 
   test('short of capacity is a 503 that leaves the key free', async () => {
-    const customer = await world.customer();
+    const customer = await fixture.customer();
     const refused = await order(customer, TEST_ADDRESSES['short of capacity'], 'later');
     expectRefusal(refused, 503, 'CAPACITY_UNAVAILABLE');
     expect(refused.body.test).toBe(true);
@@ -84,7 +89,7 @@ describe('each address plays its name, through API, worker and events', () => {
   });
 
   test('not activated is refused, and its activation is played', async () => {
-    const customer = await world.customer();
+    const customer = await fixture.customer();
     const address = TEST_ADDRESSES['not activated'];
     const quote = await customer.post('/v1/quotes', { receive_address: address });
     expect(quote.body).toMatchObject({ recipient_state: 'cold', needs_activation: true, test: true });
@@ -93,11 +98,11 @@ describe('each address plays its name, through API, worker and events', () => {
     expect(activated).toMatchObject({ status: 202, body: { kind: 'activation', test: true } });
     expect(await played(customer, 'activation')).toEqual(DELIVERED);
     expect((await customer.get('/v1/orders/activation')).body).toMatchObject({ settled: true, test: true });
-    expect(typesOf(await world.eventsOf(customer))).toEqual(['order.created', 'order.delivered', 'order.settled']);
+    expect(typesOf(await fixture.eventsOf(customer))).toEqual(['order.created', 'order.delivered', 'order.settled']);
   });
 
   test('refunds an activation of "refunded"', async () => {
-    const customer = await world.customer();
+    const customer = await fixture.customer();
     await customer.post('/v1/activate', { address: TEST_ADDRESSES.refunded }, withKey('activation'));
     expect(await played(customer, 'activation')).toEqual(['reserved', 'placed', 'refunded']);
     expect(await balanceOf(customer)).toBe(1_000_000_000);
@@ -106,7 +111,7 @@ describe('each address plays its name, through API, worker and events', () => {
 
 describe('as for a live project', () => {
   test('redeems a quote once, replays a key, and refuses another request under it', async () => {
-    const customer = await world.customer();
+    const customer = await fixture.customer();
     const quote = await customer.post('/v1/quotes', { receive_address: TEST_ADDRESSES.delivered });
     expect(quote.body).toMatchObject({ recipient_state: 'warm', test: true });
     const redeem = (key: string) => customer.post('/v1/orders', { quote_ref: quote.body.ref as string }, withKey(key));
@@ -122,24 +127,24 @@ describe('as for a live project', () => {
   });
 
   test('credits end with 402, and so does a daily cap, and both count a refund', async () => {
-    const poor = await world.customer({ balance: 1n });
+    const poor = await fixture.customer({ balance: 1n });
     const refused = await order(poor, TEST_ADDRESSES.delivered, 'dear');
     expectRefusal(refused, 402, 'INSUFFICIENT_CREDITS');
     expect(refused.body.test).toBe(true);
-    const capped = await world.customer();
+    const capped = await fixture.customer();
     const { body } = await order(capped, TEST_ADDRESSES.refunded, 'within');
-    await world.api.ledger.setDailyCap(capped.merchant, BigInt(body.credits as number) as never, AUTHOR);
+    await fixture.api.ledger.setDailyCap(capped.merchant, BigInt(body.credits as number) as never, AUTHOR);
     expectRefusal(await order(capped, TEST_ADDRESSES.delivered, 'beyond'), 402, 'SPEND_CAP_REACHED');
     expect(await played(capped, 'within')).toEqual(['reserved', 'placed', 'refunded']);
     expect((await order(capped, TEST_ADDRESSES.delivered, 'beyond')).status).toBe(202);
   });
 
   test('a settled rental is extended, charged once, and ends at its new end', async () => {
-    const customer = await world.customer();
+    const customer = await fixture.customer();
     const extend = (key: string) => customer.post('/v1/orders/long/extensions', { duration_sec: 600 }, withKey(key));
     await order(customer, TEST_ADDRESSES.delivered, 'long');
     expectRefusal(await extend('too-soon'), 409, 'NOT_EXTENDABLE');
-    for (let moves = 0; moves < 3; moves += 1) await world.move();
+    for (let moves = 0; moves < 3; moves += 1) await fixture.move();
     const settled = (await customer.get('/v1/orders/long')).body;
     const before = await balanceOf(customer);
     const { status, body } = await extend('longer');
@@ -150,21 +155,21 @@ describe('as for a live project', () => {
     expect(Date.parse(body.ends_at as string) - Date.parse(settled.ends_at as string)).toBe(600_000);
     expect((await extend('longer')).headers['idempotency-replayed']).toBe('true');
     expect(before - (await balanceOf(customer))).toBe(body.extensions[0].credits);
-    const [row] = await world.api.database.query<{ is_at_end: boolean }>(
+    const [row] = await fixture.api.database.query<{ is_at_end: boolean }>(
       `SELECT play_at = ends_at AS is_at_end FROM orders WHERE project_id = $1`,
       [customer.merchant],
     );
     expect(row).toEqual({ is_at_end: true });
-    await world.move();
+    await fixture.move();
     expectRefusal(await extend('too-late'), 409, 'NOT_EXTENDABLE');
-    expect(typesOf(await world.eventsOf(customer)).slice(-2)).toEqual(['order.extended', 'order.ended']);
+    expect(typesOf(await fixture.eventsOf(customer)).slice(-2)).toEqual(['order.extended', 'order.ended']);
   });
 
   test('simulation runs on the real chain, and its quote is one of the test project', async () => {
-    const customer = await world.customer();
+    const customer = await fixture.customer();
     const { status, body } = await customer.post('/v1/simulate', {
-      owner_address: world.receiver(1),
-      contract_address: world.chain.token,
+      owner_address: fixture.receiver(1),
+      contract_address: fixture.chain.token,
       function_selector: 'balanceOf(address)',
       parameter: '0'.repeat(64),
       quote: true,
@@ -175,10 +180,10 @@ describe('as for a live project', () => {
   });
 
   test('answers the clients of the family by the order’s play', async () => {
-    const customer = await world.customer();
+    const customer = await fixture.customer();
     const rent = (receiver: string, key: string) =>
       customer.post('/v1/energy/rent', { ...RENTED, receive_address: receiver }, withKey(key));
-    world.player.start();
+    fixture.player.start();
     try {
       const [delivered, refunded] = await Promise.all([
         rent(TEST_ADDRESSES.delivered, 'rent-1'),
@@ -189,27 +194,27 @@ describe('as for a live project', () => {
       expect(await rent(TEST_ADDRESSES.refunded, 'rent-2')).toMatchObject({ status: 200, body: { status: 'refused' } });
       expectRefusal(await rent(TEST_ADDRESSES['short of capacity'], 'rent-3'), 503, 'CAPACITY_UNAVAILABLE');
     } finally {
-      await world.player.beforeApplicationShutdown();
+      await fixture.player.beforeApplicationShutdown();
     }
     const balance = await customer.post('/v1/credits/balance', {});
     expect(balance.body).toMatchObject({ test: true });
   });
 
   test('balance and ledger show that they are a test', async () => {
-    const customer = await world.customer();
+    const customer = await fixture.customer();
     expect((await customer.get('/v1/balance')).body).toMatchObject({ credits_balance: 1_000_000_000, test: true });
     expect((await customer.get('/v1/ledger')).body).toMatchObject({ test: true, items: [{ kind: 'topup' }] });
     expect((await customer.get('/v1/orders/none')).body).toMatchObject({ error: 'NOT_FOUND', test: true });
   });
 
   test('a page of events shows that it is of a test, and a live one does not', async () => {
-    const [customer, live] = [await world.customer(), await world.customer({ isTest: false })];
+    const [customer, live] = [await fixture.customer(), await fixture.customer({ isTest: false })];
     expect((await customer.get('/v1/events')).body).toEqual({ items: [], last_position: 0, test: true });
     expect((await live.get('/v1/events')).body).toEqual({ items: [], last_position: 0 });
   });
 
   test('every refusal after the signature shows it too: MD5 where HMAC is required, a replay, an invalid JSON body', async () => {
-    const { merchant, apiKey, baseUrl } = await world.customer();
+    const { merchant, apiKey, baseUrl } = await fixture.customer();
     const signed = hmacHeaders(merchant, apiKey, { method: 'GET', path: '/v1/balance' });
     await send(baseUrl, 'GET', '/v1/balance', signed);
     const by = new HmacCustomer(baseUrl, merchant, apiKey);
@@ -232,27 +237,27 @@ describe('as for a live project', () => {
 
 describe('a test project has no', () => {
   test('deposit address', async () => {
-    const customer = await world.customer();
+    const customer = await fixture.customer();
     expectRefusal(await customer.get('/v1/deposits/address'), 501, 'TOPUP_NOT_CONFIGURED');
   });
 
   test('auto-delegation', async () => {
-    const customer = await world.customer();
+    const customer = await fixture.customer();
     const body = JSON.stringify({ keep_energy: 130_000, daily_cap_credits: 1_000_000 });
     const path = `/v1/auto-delegations/${TEST_ADDRESSES.delivered}`;
     expectRefusal(await customer.request('PUT', path, {}, body), 422, 'RECEIVER_NOT_SUPPORTED');
     // Refused before the price check: so little energy is not worth renting.
     const little = JSON.stringify({ keep_energy: 1000, daily_cap_credits: 1 });
     expectRefusal(await customer.request('PUT', path, {}, little), 422, 'RECEIVER_NOT_SUPPORTED');
-    const live = await world.customer({ isTest: false });
+    const live = await fixture.customer({ isTest: false });
     expectRefusal(await live.request('PUT', path, {}, little), 422, 'RECEIVER_NOT_SUPPORTED');
     expect((await customer.get('/v1/auto-delegations')).body).toMatchObject({ items: [], test: true });
   });
 });
 
 test.each(Object.entries(TEST_ADDRESSES))('a live project that names "%s" gets 422', async (_name, address) => {
-  const live = await world.customer({ isTest: false });
-  const call = { contract_address: world.chain.token, data: '70a08231' };
+  const live = await fixture.customer({ isTest: false });
+  const call = { contract_address: fixture.chain.token, data: '70a08231' };
   const keep = JSON.stringify({ keep_energy: 130_000, daily_cap_credits: 1_000_000 });
   const answers = [
     await live.post('/v1/quotes', { receive_address: address }),
@@ -265,7 +270,7 @@ test.each(Object.entries(TEST_ADDRESSES))('a live project that names "%s" gets 4
     await live.request('PUT', `/v1/auto-delegations/${address}`, {}, keep),
   ];
   // Invalid members are reported first.
-  const formless = await live.post('/v1/simulate', { contract_address: world.chain.token, owner_address: address });
+  const formless = await live.post('/v1/simulate', { contract_address: fixture.chain.token, owner_address: address });
   expectRefusal(formless, 400, 'INVALID_REQUEST');
   for (const answer of answers) {
     expectRefusal(answer, 422, 'RECEIVER_NOT_SUPPORTED');
@@ -274,19 +279,22 @@ test.each(Object.entries(TEST_ADDRESSES))('a live project that names "%s" gets 4
 });
 
 test('an answer to a live project has no mention of tests', async () => {
-  const live = await world.customer({ isTest: false });
-  const made = await order(live, world.receiver(2), 'live');
+  const live = await fixture.customer({ isTest: false });
+  const made = await order(live, fixture.receiver(2), 'live');
   expect(made.status).toBe(202);
   expect(made.body.test).toBeUndefined();
   expect(made.headers['ratelimit-limit']).toBeUndefined();
-  const events = await world.eventsOf(live);
+  const events = await fixture.eventsOf(live);
   expect(events[0]!.test).toBeUndefined();
   expect(events[0]!.data.order.test).toBeUndefined();
   expect((await live.get('/v1/balance')).body.test).toBeUndefined();
 });
 
 test('accepts sixty orders a minute, answers the next with 429 and Retry-After, and does not count live projects', async () => {
-  const [customer, live] = [await world.customer(), await world.customer({ isTest: false, balance: 10_000_000_000n })];
+  const [customer, live] = [
+    await fixture.customer(),
+    await fixture.customer({ isTest: false, balance: 10_000_000_000n }),
+  ];
   const buy = (who: HmacCustomer, receiver: string) =>
     Promise.all(Array.from({ length: 61 }, (_, index) => order(who, receiver, `order-${index.toString()}`)));
   const answers = await buy(customer, TEST_ADDRESSES.delivered);
@@ -299,12 +307,12 @@ test('accepts sixty orders a minute, answers the next with 429 and Retry-After, 
   // Every purchase counts, reads do not.
   expectRefusal(await customer.post('/v1/activate', { address: TEST_ADDRESSES.delivered }), 429, 'RATE_LIMITED');
   expect((await customer.get('/v1/orders')).status).toBe(200);
-  const sold = await buy(live, world.receiver(3));
+  const sold = await buy(live, fixture.receiver(3));
   expect(sold.filter(({ status }) => status === 429)).toEqual([]);
 });
 
 test('every key of a test project begins with test_, and none of a live one does', async () => {
-  const { api } = world;
+  const { api } = fixture;
   const keys = apiKeysOn(api.database, api.app);
   const scopes = ['read'] as const;
   const keysOf = async (isTest: boolean): Promise<string[]> => {
@@ -320,11 +328,11 @@ test('every key of a test project begins with test_, and none of a live one does
 });
 
 test('the operator creates one, gives it play money, and sees its kind', async () => {
-  const cli = cliWith({ ...world.env, USER: 'tester' });
+  const cli = cliWith({ ...fixture.env, USER: 'tester' });
   const made = await cli('--json', 'project', 'create', '--test', '--name', 'rehearsal', '--credits', '5000000');
   const project = JSON.parse(made.out) as { merchant: string; api_key: string };
   expect(project).toMatchObject({ test: true, credits_balance: 5_000_000, api_key: expect.stringMatching(/^test_/) });
-  const customer = new HmacCustomer(world.api.baseUrl, project.merchant, project.api_key);
+  const customer = new HmacCustomer(fixture.api.baseUrl, project.merchant, project.api_key);
   expect(await balanceOf(customer)).toBe(5_000_000);
   expect((await cli('project', 'show', project.merchant)).out).toMatch(/State +test, active/);
   expect((await cli('project', 'list')).out).toMatch(/rehearsal[^]*state +test, active/);
@@ -333,7 +341,7 @@ test('the operator creates one, gives it play money, and sees its kind', async (
 });
 
 test('the document has the member that every answer to a test project has', async () => {
-  const { body } = await send(world.api.baseUrl, 'GET', '/openapi.json');
+  const { body } = await send(fixture.api.baseUrl, 'GET', '/openapi.json');
   for (const name of ['Order', 'OrderPage', 'Quote', 'Balance', 'Error', 'EventPage'].filter(
     (each) => body.components.schemas[each] !== undefined,
   )) {

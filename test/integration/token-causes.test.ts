@@ -7,27 +7,27 @@ import { Log } from '../../src/observability/logger.js';
 import { TokenCauses } from '../../src/quotes/token-causes.js';
 import { TransferOutlook, type Outlook } from '../../src/simulation/transfer-outlook.js';
 import type { TestApi } from '../support/api/factory.js';
-import { openQuoteWorld, type QuoteWorld } from '../support/api/quote-fixture.js';
+import { openQuoteFixture, type QuoteFixture } from '../support/api/quote-fixture.js';
 
 const NEUTRAL = 'The call reverted without a reason.';
 const ZERO = '0'.repeat(64);
 const amountWord = (amount: number): string => amount.toString(16).padStart(64, '0');
 
-let world: QuoteWorld;
+let fixture: QuoteFixture;
 let apis: Record<'strict' | 'paused' | 'orphaned', TestApi>;
 
 beforeAll(async () => {
-  world = await openQuoteWorld({ TRON_READ_TIMEOUT_MS: '20000' });
-  const on = (token: string) => world.another({ TOKEN_CONTRACT: token });
+  fixture = await openQuoteFixture({ TRON_READ_TIMEOUT_MS: '20000' });
+  const on = (token: string) => fixture.another({ TOKEN_CONTRACT: token });
   apis = { strict: await on(TOKENS.strict), paused: await on(TOKENS.paused), orphaned: await on(TOKENS.orphaned) };
 });
 
 afterAll(async () => {
   for (const api of Object.values(apis)) await api.close();
-  await world.close();
+  await fixture.close();
 });
 
-afterEach(() => world.node.mend());
+afterEach(() => fixture.node.mend());
 
 /** The operator's commands have the outlook; an API has its parts. */
 function outlookOf({ app }: TestApi, sender: string): Promise<Outlook> {
@@ -49,7 +49,7 @@ async function answerTo(at: keyof typeof apis, { from, name, words }: Call, isRa
     ? { data: `0x${SELECTORS[name]}${words}` }
     : { function_selector: `${name}(${TYPES[name]})`, parameter: words };
   const body = { owner_address: from, contract_address: token, ...call };
-  const answer = await world.customer.at(apis[at].baseUrl).post('/v1/simulate', body);
+  const answer = await fixture.customer.at(apis[at].baseUrl).post('/v1/simulate', body);
   expect(answer.status).toBe(200);
   return answer.body;
 }
@@ -153,7 +153,7 @@ test('names no cause of another token', async () => {
 
 test('leaves the token’s own reason unchanged', async () => {
   const call = { function_selector: 'transfer(address,uint256)', parameter: transferArgs(WHO.bob) };
-  const { body } = await world.customer.post('/v1/simulate', {
+  const { body } = await fixture.customer.post('/v1/simulate', {
     owner_address: WHO.carol,
     contract_address: WHO.token,
     ...call,

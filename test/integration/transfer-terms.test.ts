@@ -4,33 +4,33 @@ import { TronClient } from '../../src/chain/tron.client.js';
 import type { HmacCustomer } from '../support/api/client.js';
 import { withKey } from '../support/api/order-fixture.js';
 import { newAddress } from '../support/chain/quote-chain.js';
-import { openTestProjectWorld, type TestProjectWorld } from '../support/api/test-project-fixture.js';
+import { openTestProjectFixture, type TestProjectFixture } from '../support/api/test-project-fixture.js';
 
-let world: TestProjectWorld;
+let fixture: TestProjectFixture;
 let live: HmacCustomer;
 
 beforeAll(async () => {
-  world = await openTestProjectWorld();
-  live = await world.customer({ isTest: false, balance: 100_000_000_000n });
+  fixture = await openTestProjectFixture();
+  live = await fixture.customer({ isTest: false, balance: 100_000_000_000n });
 }, 90_000);
 
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
-const asked = () => ({ receive_address: world.chain.holder, transfer_to: world.receiver(2) });
+const asked = () => ({ receive_address: fixture.chain.holder, transfer_to: fixture.receiver(2) });
 
 test('the reference token named explicitly makes no other request', async () => {
   const first = await live.post('/v1/orders', asked(), withKey('token'));
   expect(first.status).toBe(202);
-  for (const defaults of [{ token: world.chain.token }, { transfer_amount: '1' }]) {
+  for (const defaults of [{ token: fixture.chain.token }, { transfer_amount: '1' }]) {
     const again = await live.post('/v1/orders', { ...asked(), ...defaults }, withKey('token'));
     expect({ status: again.status, id: again.body.id }).toEqual({ status: 202, id: first.body.id });
   }
 });
 
 test('a test project is sized as without a transfer', async () => {
-  const customer = await world.customer();
-  const plain = await customer.post('/v1/quotes', { receive_address: world.receiver(1) });
-  const transfer = { receive_address: world.receiver(1), transfer_to: world.chain.holder };
+  const customer = await fixture.customer();
+  const plain = await customer.post('/v1/quotes', { receive_address: fixture.receiver(1) });
+  const transfer = { receive_address: fixture.receiver(1), transfer_to: fixture.chain.holder };
   const quoted = await customer.post('/v1/quotes', transfer);
   expect({ status: quoted.status, energy: quoted.body.energy }).toEqual({ status: 200, energy: plain.body.energy });
   expect((await customer.post('/v1/orders', transfer, withKey('test'))).status).toBe(202);
@@ -38,15 +38,15 @@ test('a test project is sized as without a transfer', async () => {
 
 test.each([
   ['that is not on chain', newAddress, 'RECEIVER_NOT_ACTIVATED'],
-  ['that is a contract', () => world.chain.token, 'RECEIVER_NOT_SUPPORTED'],
+  ['that is a contract', () => fixture.chain.token, 'RECEIVER_NOT_SUPPORTED'],
 ])('an address %s is refused for that, and not for its transfer', async (_, address, code) => {
-  const order = { receive_address: address(), transfer_to: world.chain.holder };
+  const order = { receive_address: address(), transfer_to: fixture.chain.holder };
   expect((await live.post('/v1/orders', order, withKey(code))).body.error).toBe(code);
 });
 
 test('repetitions of one transfer are simulated once in a second, refused or not', async () => {
-  const simulated = jest.spyOn(world.api.app.get(TronClient, { strict: false }), 'simulate');
-  const order = { receive_address: world.receiver(3), transfer_to: world.chain.holder };
+  const simulated = jest.spyOn(fixture.api.app.get(TronClient, { strict: false }), 'simulate');
+  const order = { receive_address: fixture.receiver(3), transfer_to: fixture.chain.holder };
   const repeated = await Promise.all(Array.from({ length: 10 }, () => live.post('/v1/quotes', order)));
   expect(new Set(repeated.map(({ body }) => body.error))).toEqual(new Set(['TRANSFER_WOULD_FAIL']));
   const transfers = simulated.mock.calls.filter(([call]) => call.functionSelector?.startsWith('transfer(') === true);

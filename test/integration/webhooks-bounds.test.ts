@@ -6,17 +6,17 @@ import { expectError } from '../support/api/answers.js';
 import type { Answer, HmacCustomer } from '../support/api/client.js';
 import type { TestApi } from '../support/api/factory.js';
 import { openSender } from '../support/webhooks/sender.js';
-import { openWebhookWorld, URL_OF_SHOP, type WebhookWorld } from '../support/webhooks/webhook-fixture.js';
+import { openWebhookFixture, URL_OF_SHOP, type WebhookFixture } from '../support/webhooks/webhook-fixture.js';
 
-let world: WebhookWorld;
+let fixture: WebhookFixture;
 let api: TestApi;
 
 beforeAll(async () => {
-  world = await openWebhookWorld();
-  ({ api } = world);
+  fixture = await openWebhookFixture();
+  ({ api } = fixture);
 }, 60_000);
 
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
 const post = (customer: HmacCustomer, path: string, body: object = {}): Promise<Answer> =>
   customer.post(`/v1/webhooks${path}`, body);
@@ -35,9 +35,9 @@ const ageDeliveries = (id: string) =>
   );
 
 it('creates a webhook at most a hundred times a day, because deleted ones are kept', async () => {
-  const customer = await world.newCustomer();
+  const customer = await fixture.newCustomer();
   for (let made = 0; made < WEBHOOKS_PER_DAY; made += 1) {
-    const { id } = await world.newWebhook(customer);
+    const { id } = await fixture.newWebhook(customer);
     expect((await customer.request('DELETE', `/v1/webhooks/${id}`)).status).toBe(200);
   }
   expectError(await post(customer, '', { url: URL_OF_SHOP }), 'LIMIT_REACHED');
@@ -49,10 +49,10 @@ it('creates a webhook at most a hundred times a day, because deleted ones are ke
 });
 
 it('a replay is not aborted and restarted repeatedly, which would keep the sender from all others', async () => {
-  const customer = await world.newCustomer();
-  const [one, other] = [await world.newWebhook(customer), await world.newWebhook(customer)];
+  const customer = await fixture.newCustomer();
+  const [one, other] = [await fixture.newWebhook(customer), await fixture.newWebhook(customer)];
   const replay = (id: string) => post(customer, `/${id}/replay`, { after: 0 });
-  await world.happen(customer);
+  await fixture.happen(customer);
   expect((await replay(one.id)).body.events).toBeGreaterThan(0);
   await customer.request('DELETE', `/v1/webhooks/${one.id}`);
   const refused = await replay(other.id);
@@ -70,8 +70,8 @@ it('a replay is not aborted and restarted repeatedly, which would keep the sende
 });
 
 it('a test that is sent again is a test', async () => {
-  const customer = await world.newCustomer();
-  const { id } = await world.newWebhook(customer);
+  const customer = await fixture.newCustomer();
+  const { id } = await fixture.newWebhook(customer);
   const test = () => customer.request('POST', `/v1/webhooks/${id}/test`);
   const tested = await test();
   const resend = () => customer.request('POST', `/v1/webhooks/${id}/deliveries/${String(tested.body.id)}/resend`);
@@ -99,8 +99,8 @@ const eventsOf = async (customer: HmacCustomer): Promise<string[]> => {
 };
 
 it('webhooks of a project accept at most a hundred changes in 24 hours, and can be disabled and deleted after them', async () => {
-  const customer = await world.newCustomer();
-  const [one, other] = [await world.newWebhook(customer), await world.newWebhook(customer)];
+  const customer = await fixture.newCustomer();
+  const [one, other] = [await fixture.newWebhook(customer), await fixture.newWebhook(customer)];
   for (let made = 0; made < ACTS_PER_DAY.change; made += 1) {
     const { id } = made % 2 === 0 ? one : other;
     expect((await post(customer, `/${id}`, { description: `change ${made.toString()}` })).status).toBe(200);
@@ -120,9 +120,9 @@ it('webhooks of a project accept at most a hundred changes in 24 hours, and can 
 });
 
 it.each(['rotate', 'resend', 'replay'] as const)('bounds the acts of a project in 24 hours: %s', async (act) => {
-  const customer = await world.newCustomer();
-  const { id } = await world.newWebhook(customer);
-  await world.happen(customer);
+  const customer = await fixture.newCustomer();
+  const { id } = await fixture.newWebhook(customer);
+  await fixture.happen(customer);
   const [{ id: delivery } = { id: 0n }] = await api.database.query<{ id: bigint }>(
     `SELECT id FROM webhook_delivery WHERE endpoint_id = $1 LIMIT 1`,
     [id],
@@ -146,11 +146,11 @@ it.each(['rotate', 'resend', 'replay'] as const)('bounds the acts of a project i
 });
 
 it('changes in quick succession are a few events, and the last one shows the final state', async () => {
-  const customer = await world.newCustomer();
-  const { id } = await world.newWebhook(customer);
+  const customer = await fixture.newCustomer();
+  const { id } = await fixture.newWebhook(customer);
   for (let made = 0; made < 20; made += 1) await post(customer, `/${id}`, { description: `change ${made.toString()}` });
   expect(await eventsOf(customer)).toEqual(['webhook.created', ...Array<string>(5).fill('webhook.changed')]);
-  const sender = await openSender(world.env);
+  const sender = await openSender(fixture.env);
   const watch = sender.app.get(EndpointWatch);
   await watch.runTasks();
   expect(await eventsOf(customer)).toHaveLength(6);
@@ -172,9 +172,9 @@ it('changes in quick succession are a few events, and the last one shows the fin
 });
 
 it('the first change of a webhook is one event, though other webhooks of its project changed in quick succession', async () => {
-  const customer = await world.newCustomer();
-  const { id } = await world.newWebhook(customer);
-  const late = await world.newWebhook(customer);
+  const customer = await fixture.newCustomer();
+  const { id } = await fixture.newWebhook(customer);
+  const late = await fixture.newWebhook(customer);
   for (let made = 0; made < 6; made += 1) await post(customer, `/${id}`, { description: `change ${made.toString()}` });
   await post(customer, `/${late.id}`, { description: 'late' });
   await api.database.query(
@@ -182,7 +182,7 @@ it('the first change of a webhook is one event, though other webhooks of its pro
       WHERE id = $1`,
     [late.id],
   );
-  const sender = await openSender(world.env);
+  const sender = await openSender(fixture.env);
   await sender.app.get(EndpointWatch).runTasks();
   await sender.app.close();
   const events = await api.database.query<{ type: string }>(

@@ -3,22 +3,22 @@ import type { Database } from '../../src/store/database.js';
 import { DELIVERIES_ATTEMPTED } from '../../src/verify/delivery-checks.js';
 import { runRecordCheck } from '../../src/verify/record-check.js';
 import { verifyRecords } from '../../src/verify/verify.js';
-import { openWebhookWorld, type WebhookWorld } from '../support/webhooks/webhook-fixture.js';
+import { openWebhookFixture, type WebhookFixture } from '../support/webhooks/webhook-fixture.js';
 
 interface Delivery {
   readonly id: bigint;
   readonly position: bigint;
 }
 
-let world: WebhookWorld;
+let fixture: WebhookFixture;
 let database: Database;
 
 beforeAll(async () => {
-  world = await openWebhookWorld();
-  database = world.api.database;
+  fixture = await openWebhookFixture();
+  database = fixture.api.database;
 }, 60_000);
 
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
 it('`verify` names an endpoint with a due delivery and no sender, and no other', async () => {
   const verified = async (id: string): Promise<readonly unknown[]> => {
@@ -27,9 +27,9 @@ it('`verify` names an endpoint with a due delivery and no sender, and no other',
     const found = checks.find(({ check }) => check === 'deliveries-attempted')!.findings;
     return found.filter(({ subject }) => subject === `webhook ${id}`).map(({ facts }) => facts['position']);
   };
-  const customer = await world.newCustomer();
-  const { id } = await world.newWebhook(customer, { types: ['project.frozen', 'project.unfrozen'] });
-  await world.happen(customer);
+  const customer = await fixture.newCustomer();
+  const { id } = await fixture.newWebhook(customer, { types: ['project.frozen', 'project.unfrozen'] });
+  await fixture.happen(customer);
   const [first, second] = await database.query<Delivery>(
     'SELECT id, position FROM webhook_delivery WHERE endpoint_id = $1 ORDER BY id',
     [id],

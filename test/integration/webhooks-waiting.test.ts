@@ -11,21 +11,21 @@ import { WebhookEndpoint } from '../../src/store/entities/webhook-endpoint.entit
 import { WebhookDeliveries } from '../../src/webhooks/webhook-deliveries.js';
 import { Webhooks } from '../../src/webhooks/webhooks.js';
 import { openLog } from '../support/log.js';
-import { openWebhookScene, type WebhookScene } from '../support/webhooks/delivery-fixture.js';
+import { openDeliveryFixture, type DeliveryFixture } from '../support/webhooks/delivery-fixture.js';
 import type { TestSender } from '../support/webhooks/sender.js';
 
 const MANY = 4000;
 /** Room for the wanted rows, the index entries that find them, and the pages around them. */
 const FEW = 200;
 
-let scene: WebhookScene;
+let fixture: DeliveryFixture;
 
 beforeAll(async () => {
-  scene = await openWebhookScene();
+  fixture = await openDeliveryFixture();
 }, 60_000);
 
-afterEach(() => scene.endAll());
-afterAll(() => scene.close());
+afterEach(() => fixture.endAll());
+afterAll(() => fixture.close());
 
 /** Returns the rows and index entries of a table that `work` reads, counted in its single session. */
 async function readBy(database: Database, table: string, work: (on: Database) => Promise<unknown>): Promise<number> {
@@ -58,7 +58,7 @@ interface Kept {
 
 async function keep(id: string, kept: Kept): Promise<void> {
   const { count = 1, cause = 'event', status = 'pending', attempts = 4, position = 1, dueSec = 0, ageDays = 0 } = kept;
-  await scene.database.query(
+  await fixture.database.query(
     `INSERT INTO webhook_delivery (endpoint_id, cause, event_key, type, payload, is_fresh, attempts, position, status, created_at,
          attempted_at, next_at, ended_at)
      SELECT $1, $2, 'evt_' || n, 'project.frozen', '{}', false, $3, $4::bigint + n, $5, clock_timestamp() - $7 * interval '1 day',
@@ -76,11 +76,11 @@ const HOURS_SEC = 36_000;
 async function refusing(
   path: string,
 ): Promise<{ sender: TestSender; claims: DeliveryClaims; held: ClaimedEndpoint; id: string }> {
-  const { id } = await scene.setUp(path);
+  const { id } = await fixture.setUp(path);
   await keep(id, { count: MANY, dueSec: HOURS_SEC });
-  await scene.database.query(`UPDATE webhook_state SET due_at = clock_timestamp() WHERE endpoint_id = $1`, [id]);
-  await scene.database.query('VACUUM ANALYZE webhook_delivery');
-  const sender = await scene.openSender();
+  await fixture.database.query(`UPDATE webhook_state SET due_at = clock_timestamp() WHERE endpoint_id = $1`, [id]);
+  await fixture.database.query('VACUUM ANALYZE webhook_delivery');
+  const sender = await fixture.openSender();
   const claims = sender.app.get(DeliveryClaims);
   const held = (await claims.claim(100, false)).find((each) => each.id === id)!;
   return { sender, claims, held, id };
@@ -109,7 +109,7 @@ it('a check of an endpoint takes due deliveries in order of position, replays la
   await keep(id, { count: 2, attempts: 0, position: 3, cause: 'replay' });
   const due = await claims.readDue([{ ...held, room: 5, isFailing: false }], []);
   const at = (position: number): number => MANY * 2 + position;
-  const rows = await scene.database.query<{ id: bigint; position: bigint }>(
+  const rows = await fixture.database.query<{ id: bigint; position: bigint }>(
     `SELECT id, position FROM webhook_delivery WHERE endpoint_id = $1`,
     [id],
   );
@@ -124,13 +124,13 @@ it('a check of an endpoint takes due deliveries in order of position, replays la
 });
 
 const slowDown = (id: string): Promise<unknown> =>
-  scene.database.query(
+  fixture.database.query(
     'UPDATE webhook_state SET failures = 3, failing_since = clock_timestamp() WHERE endpoint_id = $1',
     [id],
   );
 
 const positionsOf = async (due: readonly { readonly id: bigint }[]): Promise<number[]> => {
-  const rows = await scene.database.query<{ position: bigint }>(
+  const rows = await fixture.database.query<{ position: bigint }>(
     `SELECT position FROM webhook_delivery WHERE id = ANY ($1::bigint[]) ORDER BY array_position($1::bigint[], id)`,
     [due.map(({ id }) => id)],
   );
@@ -155,7 +155,7 @@ it('probes a slowed-down endpoint with an untried event, otherwise with the long
 it('requested deliveries come first, and alone while their endpoint is slowed down', async () => {
   const { sender, claims, held, id } = await refusing('/requested');
   await keep(id, { position: MANY * 2, attempts: 0 });
-  await scene.database.query(
+  await fixture.database.query(
     `UPDATE webhook_delivery SET is_requested = true, next_at = clock_timestamp() WHERE endpoint_id = $1 AND position = $2`,
     [id, MANY],
   );
@@ -179,7 +179,7 @@ it.each([false, true])(
     );
     expect(read).toBeLessThan(FEW);
     const isIn = (seconds: string) => `due_at > clock_timestamp() + ${seconds} * interval '1 second'`;
-    const [state] = await scene.database.query(
+    const [state] = await fixture.database.query(
       `SELECT ${isIn('30')} AND NOT ${isIn('90')} AS "isInAMinute", holder FROM webhook_state WHERE endpoint_id = $1`,
       [id],
     );
@@ -188,12 +188,12 @@ it.each([false, true])(
 );
 
 it('lists a project’s webhooks without counting all that waits for them', async () => {
-  const { customer, id } = await scene.setUp('/counted');
+  const { customer, id } = await fixture.setUp('/counted');
   await keep(id, { count: 30_000, dueSec: HOURS_SEC });
-  const url = `https://shop.example.com:${scene.receivers.tlsPort.toString()}/other`;
-  const other = await scene.world.newWebhook(customer, { url });
-  await scene.database.query('VACUUM ANALYZE webhook_delivery');
-  const { api } = scene.world;
+  const url = `https://shop.example.com:${fixture.receivers.tlsPort.toString()}/other`;
+  const other = await fixture.fixture.newWebhook(customer, { url });
+  await fixture.database.query('VACUUM ANALYZE webhook_delivery');
+  const { api } = fixture.fixture;
   const repository = api.app.get<never>(getRepositoryToken(WebhookEndpoint));
   const read = await readBy(api.app.get(Database), 'webhook_delivery', (on) =>
     new Webhooks(on, api.app.get(Sealers), api.app.get(Config), repository).list(customer.merchant),
@@ -207,12 +207,12 @@ it('lists a project’s webhooks without counting all that waits for them', asyn
 });
 
 it.each(['failed', undefined] as const)('lists deliveries a page at a time by status %s', async (status) => {
-  const { id } = await scene.setUp(`/listed-${status ?? 'all'}`);
+  const { id } = await fixture.setUp(`/listed-${status ?? 'all'}`);
   await keep(id, { count: 3, status: 'failed' });
   await keep(id, { count: MANY, status: 'delivered' });
-  await scene.database.query('VACUUM ANALYZE webhook_delivery');
+  await fixture.database.query('VACUUM ANALYZE webhook_delivery');
   let found: string[] = [];
-  const read = await readBy(scene.world.api.app.get(Database), 'webhook_delivery', async (on) => {
+  const read = await readBy(fixture.fixture.api.app.get(Database), 'webhook_delivery', async (on) => {
     const deliveries = new WebhookDeliveries(on);
     const page = await deliveries.list(id, status, 2, undefined);
     const next = await deliveries.list(id, status, 2, page.at(-1)?.id);
@@ -224,10 +224,10 @@ it.each(['failed', undefined] as const)('lists deliveries a page at a time by st
 });
 
 it('a test of a webhook counts those of the last minute, not all ever sent', async () => {
-  const { customer, id } = await scene.setUp('/tested');
+  const { customer, id } = await fixture.setUp('/tested');
   await keep(id, { count: MANY, status: 'delivered' });
-  await scene.database.query('VACUUM ANALYZE webhook_delivery');
-  const database = scene.world.api.app.get(Database);
+  await fixture.database.query('VACUUM ANALYZE webhook_delivery');
+  const database = fixture.fixture.api.app.get(Database);
   const read = await readBy(database, 'webhook_delivery', async (on) => {
     const inside = Object.assign(on, { transaction: async (work: (tx: Database) => Promise<unknown>) => work(on) });
     await new WebhookDeliveries(inside).test(customer.merchant, id, () => Promise.resolve());
@@ -239,52 +239,52 @@ const watchOn = ({ app }: TestSender, on: Database): EndpointWatch =>
   new EndpointWatch(on, app.get(SenderConfig), new Metrics(), openLog('silent'));
 
 it('forgets a recovered endpoint without reading every endpoint', async () => {
-  const { customer } = await scene.setUp('/forgotten');
-  await scene.database.query(
+  const { customer } = await fixture.setUp('/forgotten');
+  await fixture.database.query(
     `WITH made AS (INSERT INTO webhook_endpoint (id, project_id, url, deleted_at)
        SELECT gen_random_uuid(), $1, 'https://a.example', clock_timestamp() FROM generate_series(1, $2) RETURNING id)
      INSERT INTO webhook_state (endpoint_id) SELECT id FROM made`,
     [customer.merchant, MANY],
   );
-  await scene.database.query('VACUUM ANALYZE webhook_endpoint');
-  await scene.database.query('VACUUM ANALYZE webhook_state');
-  const sender = await scene.openSender();
+  await fixture.database.query('VACUUM ANALYZE webhook_endpoint');
+  await fixture.database.query('VACUUM ANALYZE webhook_state');
+  const sender = await fixture.openSender();
   const read = await readBy(sender.app.get(Database), 'webhook_endpoint', (on) => watchOn(sender, on).runTasks());
   expect(read).toBeLessThan(FEW);
 });
 
 it('deletes old deliveries in one step, however many there are', async () => {
-  const { id } = await scene.setUp('/pruned');
-  await scene.database.query('DELETE FROM webhook_delivery');
+  const { id } = await fixture.setUp('/pruned');
+  await fixture.database.query('DELETE FROM webhook_delivery');
   await keep(id, { count: 3500, status: 'delivered', ageDays: 365 });
   await keep(id, { count: 2, status: 'delivered' });
-  const sender = await scene.openSender();
+  const sender = await fixture.openSender();
   await sender.app.get(EndpointWatch).runTasks();
-  expect(await scene.rowsOf(id)).toHaveLength(2);
+  expect(await fixture.rowsOf(id)).toHaveLength(2);
 });
 
 it('an endpoint that cannot be written blocks nothing else of a step', async () => {
-  const [refused, failing] = [await scene.setUp('/refused'), await scene.setUp('/fails')];
-  await scene.database.query('DELETE FROM webhook_delivery');
+  const [refused, failing] = [await fixture.setUp('/refused'), await fixture.setUp('/fails')];
+  await fixture.database.query('DELETE FROM webhook_delivery');
   await keep(failing.id, { status: 'delivered', ageDays: 365 });
-  await scene.database.query('UPDATE webhook_endpoint SET failing_told_at = clock_timestamp() WHERE id = $1', [
+  await fixture.database.query('UPDATE webhook_endpoint SET failing_told_at = clock_timestamp() WHERE id = $1', [
     refused.id,
   ]);
-  await scene.database.query(
+  await fixture.database.query(
     `UPDATE webhook_state SET failing_since = clock_timestamp() - interval '2 hours', failures = 3 WHERE endpoint_id = $1`,
     [failing.id],
   );
-  await scene.database.query(
+  await fixture.database.query(
     `CREATE TRIGGER refused_by_the_test BEFORE UPDATE ON webhook_endpoint FOR EACH ROW WHEN (OLD.id = '${refused.id}')
        EXECUTE FUNCTION refuse_change()`,
   );
-  const sender = await scene.openSender();
+  const sender = await fixture.openSender();
   await expect(sender.app.get(EndpointWatch).runTasks()).rejects.toThrow();
-  await scene.database.query('DROP TRIGGER refused_by_the_test ON webhook_endpoint');
-  const reported = await scene.database.query(
+  await fixture.database.query('DROP TRIGGER refused_by_the_test ON webhook_endpoint');
+  const reported = await fixture.database.query(
     `SELECT failing_told_at IS NOT NULL AS reported FROM webhook_endpoint WHERE id = $1`,
     [failing.id],
   );
   expect(reported).toEqual([{ reported: true }]);
-  expect(await scene.rowsOf(failing.id)).toEqual([]);
+  expect(await fixture.rowsOf(failing.id)).toEqual([]);
 });

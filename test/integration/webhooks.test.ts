@@ -10,24 +10,24 @@ import { hmacHeaders, send, type Answer, type HmacCustomer } from '../support/ap
 import { AUTHOR, makeCustomer, type TestApi } from '../support/api/factory.js';
 import { openLog } from '../support/log.js';
 import { apiKeysOn } from '../support/api/services.js';
-import { openWebhookWorld, URL_OF_SHOP, type WebhookWorld } from '../support/webhooks/webhook-fixture.js';
+import { openWebhookFixture, URL_OF_SHOP, type WebhookFixture } from '../support/webhooks/webhook-fixture.js';
 
-let world: WebhookWorld;
+let fixture: WebhookFixture;
 let api: TestApi;
 
 beforeAll(async () => {
-  world = await openWebhookWorld();
-  ({ api } = world);
+  fixture = await openWebhookFixture();
+  ({ api } = fixture);
 }, 60_000);
 
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
 const post = (customer: HmacCustomer, path: string, body: object = {}): Promise<Answer> =>
   customer.post(`/v1/webhooks${path}`, body);
 
 /** Removes the nonces as if Redis had lost its data, but keeps the time since when it remembers them. */
 async function forgetNonces(): Promise<void> {
-  const client = new Redis(world.redis.url);
+  const client = new Redis(fixture.redis.url);
   const keys = await client.keys('*:nonce:*');
   await client.del(...keys);
   await client.quit();
@@ -40,7 +40,7 @@ const deliveriesOf = async (customer: HmacCustomer, id: string, query = ''): Pro
 };
 
 const eventsOf = async (customer: HmacCustomer): Promise<{ type: string; data: { webhook: object } }[]> => {
-  await world.numberAll();
+  await fixture.numberAll();
   const rows = await api.database.query<{ payload: string }>(
     `SELECT payload FROM event WHERE project_id = $1 AND type LIKE 'webhook.%' ORDER BY position`,
     [customer.merchant],
@@ -50,7 +50,7 @@ const eventsOf = async (customer: HmacCustomer): Promise<{ type: string; data: {
 
 describe('a webhook', () => {
   it('is created with a secret shown once, read, listed, changed, disabled, enabled and deleted', async () => {
-    const customer = await world.newCustomer();
+    const customer = await fixture.newCustomer();
     const made = await post(customer, '', { url: URL_OF_SHOP, types: ['order.delivered'], description: 'orders' });
     expect(made.status).toBe(201);
     const { id, secret, ...rest } = made.body;
@@ -97,9 +97,9 @@ describe('a webhook', () => {
   });
 
   it('changes with an event, and without one if nothing changes', async () => {
-    const customer = await world.newCustomer();
+    const customer = await fixture.newCustomer();
     const types = ['order.delivered', 'order.refunded'];
-    const { id } = await world.newWebhook(customer, { types, description: 'orders' });
+    const { id } = await fixture.newWebhook(customer, { types, description: 'orders' });
     const changedAt = async (): Promise<unknown> => (await customer.get(`/v1/webhooks/${id}`)).body.changed_at;
     const before = await changedAt();
     for (const same of [{}, { url: URL_OF_SHOP }, { types }, { description: 'orders' }, { enabled: true }]) {
@@ -115,8 +115,8 @@ describe('a webhook', () => {
   });
 
   it('is sealed at rest, and keeps no secret once it is deleted', async () => {
-    const customer = await world.newCustomer();
-    const { id, secret } = await world.newWebhook(customer);
+    const customer = await fixture.newCustomer();
+    const { id, secret } = await fixture.newWebhook(customer);
     const stored = async () =>
       (
         await api.database.query<{ secret_sealed: Buffer | null }>(
@@ -132,8 +132,8 @@ describe('a webhook', () => {
   });
 
   it('gets a new secret, and shows the end of the previous one', async () => {
-    const customer = await world.newCustomer();
-    const { id, secret } = await world.newWebhook(customer);
+    const customer = await fixture.newCustomer();
+    const { id, secret } = await fixture.newWebhook(customer);
     const rotated = await customer.request('POST', `/v1/webhooks/${id}/rotate`);
     expect(rotated.status).toBe(200);
     expect(rotated.body.secret).toMatch(/^whsec_/);
@@ -147,8 +147,8 @@ describe('a webhook', () => {
   });
 
   it('of another project is not found, for any caller', async () => {
-    const [owner, other] = [await world.newCustomer(), await world.newCustomer()];
-    const { id } = await world.newWebhook(owner);
+    const [owner, other] = [await fixture.newCustomer(), await fixture.newCustomer()];
+    const { id } = await fixture.newWebhook(owner);
     expectError(await other.get(`/v1/webhooks/${id}`), 'NOT_FOUND');
     expectError(await post(other, `/${id}`, { enabled: false }), 'NOT_FOUND');
     expectError(await other.request('DELETE', `/v1/webhooks/${id}`), 'NOT_FOUND');
@@ -161,14 +161,14 @@ describe('a webhook', () => {
   });
 
   it('exists ten times at most, even after concurrent requests', async () => {
-    const customer = await world.newCustomer();
+    const customer = await fixture.newCustomer();
     const answers = await Promise.all(Array.from({ length: 16 }, () => post(customer, '', { url: URL_OF_SHOP })));
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(10);
     for (const answer of answers.filter(({ status }) => status !== 201)) expectError(answer, 'LIMIT_REACHED');
   });
 
   it('requires the scope manage and a signature by HMAC', async () => {
-    const customer = await world.newCustomer();
+    const customer = await fixture.newCustomer();
     const keys = apiKeysOn(api.database, api.app);
     const { apiKey } = await keys.create(customer.merchant, { name: 'r', scopes: ['read', 'order', 'quote'] }, AUTHOR);
     expectError(await customer.withKey(apiKey).get('/v1/webhooks'), 'KEY_SCOPE');
@@ -180,8 +180,8 @@ describe('a webhook', () => {
   });
 
   it('is created once by one request, even if Redis has forgotten its nonce', async () => {
-    const customer = await world.newCustomer();
-    await world.newWebhook(customer);
+    const customer = await fixture.newCustomer();
+    await fixture.newWebhook(customer);
     const body = JSON.stringify({ url: URL_OF_SHOP });
     const headers = hmacHeaders(customer.merchant, customer.apiKey, {
       method: 'POST',
@@ -214,7 +214,7 @@ describe('a request is judged strictly', () => {
     [{ url: URL_OF_SHOP, description: 'a\0b' }, 'description must not contain control characters'],
     [{ url: URL_OF_SHOP, secret: 'whsec_mine' }, 'secret is not a member of this request'],
   ])('%j', async (body, msg) => {
-    const answer = await post(await world.newCustomer(), '', body);
+    const answer = await post(await fixture.newCustomer(), '', body);
     expectError(answer, 'INVALID_REQUEST');
     expect(answer.body.msg).toContain(msg);
   });
@@ -255,7 +255,7 @@ describe('a request is judged strictly', () => {
     ['https://shop.example.com/\u202E'],
     ['https://shop.example.com/\u001B[31m'],
   ])('no webhook goes to %j, and the refusal gives no reason', async (url) => {
-    const answer = await post(await world.newCustomer(), '', { url });
+    const answer = await post(await fixture.newCustomer(), '', { url });
     expectError(answer, 'ADDRESS_NOT_ALLOWED');
     expect(answer.body.msg).toBe(
       'The webhook URL is not accepted. Use an https URL with a public host name, on an allowed port, without user and password.',
@@ -265,12 +265,12 @@ describe('a request is judged strictly', () => {
 
 describe('the deliveries', () => {
   it('are every event of the project that the webhook wants, from its creation on', async () => {
-    const [customer, other] = [await world.newCustomer(), await world.newCustomer()];
-    await world.happen(customer);
-    const all = await world.newWebhook(customer);
-    const frozen = await world.newWebhook(customer, { types: ['project.frozen'] });
-    await world.newWebhook(other);
-    await world.happen(customer);
+    const [customer, other] = [await fixture.newCustomer(), await fixture.newCustomer()];
+    await fixture.happen(customer);
+    const all = await fixture.newWebhook(customer);
+    const frozen = await fixture.newWebhook(customer, { types: ['project.frozen'] });
+    await fixture.newWebhook(other);
+    await fixture.happen(customer);
     const sent = (await deliveriesOf(customer, all.id)).reverse();
     expect(sent.map(({ type }) => type)).toEqual([
       'webhook.created',
@@ -294,10 +294,10 @@ describe('the deliveries', () => {
   });
 
   it('are none while the webhook is disabled, and come by a replay', async () => {
-    const customer = await world.newCustomer();
-    const { id } = await world.newWebhook(customer, { types: ['project.frozen', 'project.unfrozen'] });
+    const customer = await fixture.newCustomer();
+    const { id } = await fixture.newWebhook(customer, { types: ['project.frozen', 'project.unfrozen'] });
     await post(customer, `/${id}`, { enabled: false });
-    await world.happen(customer);
+    await fixture.happen(customer);
     expect(await deliveriesOf(customer, id)).toEqual([]);
     expectError(await post(customer, `/${id}/replay`, { after: 0 }), 'INVALID_REQUEST');
     await post(customer, `/${id}`, { enabled: true });
@@ -311,10 +311,10 @@ describe('the deliveries', () => {
   });
 
   it('are listed page by page, by status too', async () => {
-    const customer = await world.newCustomer();
-    const { id } = await world.newWebhook(customer);
-    await world.happen(customer);
-    await world.happen(customer);
+    const customer = await fixture.newCustomer();
+    const { id } = await fixture.newWebhook(customer);
+    await fixture.happen(customer);
+    await fixture.happen(customer);
     const all = await deliveriesOf(customer, id);
     expect(all).toHaveLength(5);
     const first = (await customer.get(`/v1/webhooks/${id}/deliveries?limit=3`)).body;
@@ -332,8 +332,8 @@ describe('the deliveries', () => {
   });
 
   it('include a test at most six times a minute, once each', async () => {
-    const customer = await world.newCustomer();
-    const { id } = await world.newWebhook(customer);
+    const customer = await fixture.newCustomer();
+    const { id } = await fixture.newWebhook(customer);
     for (let count = 0; count < 6; count += 1) {
       const tested = await customer.request('POST', `/v1/webhooks/${id}/test`);
       expect([tested.status, tested.body.type, tested.body.cause]).toEqual([202, 'webhook.test', 'test']);
@@ -343,9 +343,9 @@ describe('the deliveries', () => {
   });
 
   it('are repeated on request: now if waiting, as a new one if ended', async () => {
-    const customer = await world.newCustomer();
-    const { id } = await world.newWebhook(customer, { types: ['project.frozen'] });
-    await world.happen(customer);
+    const customer = await fixture.newCustomer();
+    const { id } = await fixture.newWebhook(customer, { types: ['project.frozen'] });
+    await fixture.happen(customer);
     const [waiting] = await deliveriesOf(customer, id);
     await api.database.query(`UPDATE webhook_delivery SET next_at = now() + interval '1 day' WHERE id = $1`, [
       waiting!['id'],
@@ -364,13 +364,13 @@ describe('the deliveries', () => {
   });
 
   it('continue only as events when the project is frozen: tests, replays and repetitions end', async () => {
-    const customer = await world.newCustomer();
-    const { id } = await world.newWebhook(customer, { types: ['project.frozen'] });
-    await world.happen(customer);
+    const customer = await fixture.newCustomer();
+    const { id } = await fixture.newWebhook(customer, { types: ['project.frozen'] });
+    await fixture.happen(customer);
     await post(customer, `/${id}/replay`, { after: 0 });
     await post(customer, `/${id}/test`);
-    await world.freeze(customer);
-    await world.freeze(customer, false);
+    await fixture.freeze(customer);
+    await fixture.freeze(customer, false);
     const sent = await deliveriesOf(customer, id);
     expect(sent.map(({ cause, status, last_error }) => [cause, status, last_error])).toEqual([
       ['test', 'dropped', 'PROJECT_FROZEN'],
@@ -380,10 +380,10 @@ describe('the deliveries', () => {
   });
 
   it('are created with the position itself: a numberer that dies right after leaves nothing to catch up', async () => {
-    const customer = await world.newCustomer();
-    const { id } = await world.newWebhook(customer);
-    await world.freeze(customer);
-    await world.freeze(customer, false);
+    const customer = await fixture.newCustomer();
+    const { id } = await fixture.newWebhook(customer);
+    await fixture.freeze(customer);
+    await fixture.freeze(customer, false);
     const mortal = new Database(api.database.source);
     const die = (): never => {
       throw new Error('killed');
@@ -398,11 +398,11 @@ describe('the deliveries', () => {
   });
 
   it('are written in the order of the log, whichever event of a batch was numbered first', async () => {
-    const customer = await world.newCustomer();
-    const { id } = await world.newWebhook(customer);
-    await world.numberAll();
-    await world.freeze(customer);
-    await world.freeze(customer, false);
+    const customer = await fixture.newCustomer();
+    const { id } = await fixture.newWebhook(customer);
+    await fixture.numberAll();
+    await fixture.freeze(customer);
+    await fixture.freeze(customer, false);
     await api.database.query(
       `UPDATE event e SET position = v.position, payload = json_build_object('id', 'evt_of_' || v.position), snapshot = NULL
          FROM (SELECT id, 1 + row_number() OVER (ORDER BY id) AS position FROM event
@@ -413,13 +413,13 @@ describe('the deliveries', () => {
   });
 
   it('wait for no row that another transaction holds: events are numbered beside an endless change', async () => {
-    const customer = await world.newCustomer();
-    const { id } = await world.newWebhook(customer);
-    await world.freeze(customer);
+    const customer = await fixture.newCustomer();
+    const { id } = await fixture.newWebhook(customer);
+    await fixture.freeze(customer);
     await api.database.transaction(async (tx) => {
       await tx.query(`SELECT FROM webhook_endpoint WHERE id = $1 FOR UPDATE`, [id]);
       await tx.query(`SELECT FROM webhook_state WHERE endpoint_id = $1 FOR UPDATE`, [id]);
-      await world.numberAll();
+      await fixture.numberAll();
     });
     expect(await api.database.query(`SELECT FROM webhook_delivery WHERE endpoint_id = $1`, [id])).toHaveLength(2);
   });

@@ -9,13 +9,13 @@ import { DelegationCheck } from '../../src/verify/delegation-check.js';
 import { actAs, delegatedSunOf } from '../support/chain/order-chain.js';
 import {
   api,
-  clearStage,
-  closeStage,
+  clearFixture,
+  closeFixture,
   devnet,
   full,
-  Hand,
+  SteppedWorker,
   mine,
-  openStage,
+  openFixture,
   orderOf,
   pool,
   receivers,
@@ -29,9 +29,9 @@ import {
 import { untilWaiting } from '../setup/waiting.js';
 import { OTHER_WAY_ROUND, TWO_NODES } from '../support/nodes/two-nodes.js';
 
-beforeAll(openStage, START_LIMIT_MS);
-afterEach(clearStage, START_LIMIT_MS);
-afterAll(closeStage, START_LIMIT_MS);
+beforeAll(openFixture, START_LIMIT_MS);
+afterEach(clearFixture, START_LIMIT_MS);
+afterAll(closeFixture, START_LIMIT_MS);
 
 const NO_GRACE = { POOL_ORPHAN_GRACE_SEC: '0' };
 const SUM = 'walletsolidity/getdelegatedresourcev2';
@@ -61,42 +61,42 @@ describe('a delegation without a record', () => {
     return rows.length > 0;
   };
   /** Delegates `sun` as the wallet's owner and lets the search find it. */
-  async function orphan(hand: Hand, sun: bigint, receiver: string): Promise<string> {
+  async function orphan(worker: SteppedWorker, sun: bigint, receiver: string): Promise<string> {
     const txid = await act('delegateresource', sun, receiver);
     await mine(SOLID_LAG + 1);
-    await hand.search();
+    await worker.search();
     return txid;
   }
 
   it('is reclaimed although an order of the same amount to the receiver was pending at the check', async () => {
-    const hand = await Hand.open(NO_GRACE);
-    const sun = await soldSun(await settledOrder(hand, receivers[0]));
-    const txid = await orphan(hand, sun, receivers[0]!);
-    await sentOrder(hand, receivers[0]);
-    await hand.reclaims().reclaim();
+    const worker = await SteppedWorker.open(NO_GRACE);
+    const sun = await soldSun(await settledOrder(worker, receivers[0]));
+    const txid = await orphan(worker, sun, receivers[0]!);
+    await sentOrder(worker, receivers[0]);
+    await worker.reclaims().reclaim();
     expect(await recovered(txid)).toBe(false);
     await mine(SOLID_LAG + 1);
-    await hand.look();
-    await hand.reclaims().reclaim();
+    await worker.followChain();
+    await worker.reclaims().reclaim();
     expect(await recovered(txid)).toBe(true);
   });
 
   it('is reclaimed although a return of the same amount was final, but not recorded as final, at the check', async () => {
-    const hand = await Hand.open(NO_GRACE);
-    const key = await settledOrder(hand, receivers[1]);
-    const txid = await orphan(hand, await soldSun(key), receivers[1]!);
+    const worker = await SteppedWorker.open(NO_GRACE);
+    const key = await settledOrder(worker, receivers[1]);
+    const txid = await orphan(worker, await soldSun(key), receivers[1]!);
     await mine(20);
-    await hand.look();
-    expect(await hand.end()).toBe(1);
+    await worker.followChain();
+    expect(await worker.reclaimEnded()).toBe(1);
     await mine();
-    await hand.look();
+    await worker.followChain();
     expect(await statusesOf(key, 'reclaim')).toEqual(['included']);
     await mine(SOLID_LAG + 1);
-    await hand.reclaims().reclaim();
+    await worker.reclaims().reclaim();
     expect(await recovered(txid)).toBe(false);
-    await hand.look();
+    await worker.followChain();
     expect(await statusesOf(key, 'reclaim')).toEqual(['solid']);
-    await hand.reclaims().reclaim();
+    await worker.reclaims().reclaim();
     expect(await recovered(txid)).toBe(true);
   });
 
@@ -104,25 +104,25 @@ describe('a delegation without a record', () => {
     ['first', TWO_NODES],
     ['second', OTHER_WAY_ROUND],
   ] as const)('does not count as gone by the answer of the %s node alone', async (_which, nodes) => {
-    const hand = await Hand.open({ ...NO_GRACE, ...nodes() });
-    const txid = await orphan(hand, 500_000_000n, receivers[2]!);
+    const worker = await SteppedWorker.open({ ...NO_GRACE, ...nodes() });
+    const txid = await orphan(worker, 500_000_000n, receivers[2]!);
     solid.before = (path) => (path === SUM ? { says: '{}' } : undefined);
-    await hand.reclaims().reclaim();
+    await worker.reclaims().reclaim();
     solid.rest();
-    await hand.reclaims().reclaim();
+    await worker.reclaims().reclaim();
     expect(await recovered(txid)).toBe(true);
   });
 
   it('that its owner ended is no longer searched for once every node confirms it', async () => {
-    const hand = await Hand.open(NO_GRACE);
-    const txid = await orphan(hand, 500_000_000n, receivers[3]!);
+    const worker = await SteppedWorker.open(NO_GRACE);
+    const txid = await orphan(worker, 500_000_000n, receivers[3]!);
     await act('undelegateresource', 500_000_000n, receivers[3]!);
     await mine(SOLID_LAG + 1);
-    await hand.reclaims().reclaim();
+    await worker.reclaims().reclaim();
     expect(await standing(receivers[3]!)).toBe(0n);
     await act('delegateresource', 500_000_000n, receivers[3]!);
     await mine(SOLID_LAG + 1);
-    await hand.reclaims().reclaim();
+    await worker.reclaims().reclaim();
     expect(await recovered(txid)).toBe(false);
     await act('undelegateresource', 500_000_000n, receivers[3]!);
     await mine(SOLID_LAG + 1);
@@ -142,15 +142,15 @@ describe('an undelegation by the wallet’s owner', () => {
     ['by the word of the node that has come to its block', TWO_NODES, true],
     ['once the only node has come to its block', () => ({}), false],
   ] as const)('ends the rental that it took %s', async (_when, nodes, isEndedAtOnce) => {
-    const hand = await Hand.open(nodes());
-    const key = await settledOrder(hand, receivers[0]);
+    const worker = await SteppedWorker.open(nodes());
+    const key = await settledOrder(worker, receivers[0]);
     // A lagging node then still has every block that the records call final.
     await mine(SOLID_LAG);
     const txid = await act('undelegateresource', await soldSun(key), receivers[0]!);
     await mine(SOLID_LAG + 1);
-    await hand.look();
-    await hand.search();
-    const acts = hand.part(ForeignUndelegations);
+    await worker.followChain();
+    await worker.search();
+    const acts = worker.part(ForeignUndelegations);
     await devnet.control('faults', { kind: 'behind', node: 0, port: 'solid', blocks: 2 });
     try {
       if (isEndedAtOnce) await acts.closeLegs();
@@ -173,19 +173,19 @@ describe('two rentals of the same amount to one receiver', () => {
   };
 
   it('one act ends one of them, although the operator ends the other at the same moment', async () => {
-    const hand = await Hand.open();
-    const [first, second] = [await settledOrder(hand, receivers[1]), await settledOrder(hand, receivers[1])];
+    const worker = await SteppedWorker.open();
+    const [first, second] = [await settledOrder(worker, receivers[1]), await settledOrder(worker, receivers[1])];
     const { id } = await orderOf(second);
     await act('undelegateresource', await soldSun(first), receivers[1]!);
     await mine(SOLID_LAG + 1);
-    await hand.look();
-    await hand.search();
+    await worker.followChain();
+    await worker.search();
     const author = { actor: 'the operator', reason: 'a reason' };
     const ends = await api.database.transaction(async (tx) => {
       await tx.query(`SELECT FROM orders WHERE id = $1 FOR UPDATE`, [id]);
-      const byHand = new LegEnds(api.database, hand.chain()).close(id, undefined, undefined, author);
+      const byHand = new LegEnds(api.database, worker.chain()).close(id, undefined, undefined, author);
       await untilWaiting(api.database, 1);
-      const byAct = hand.part(ForeignUndelegations).closeLegs();
+      const byAct = worker.part(ForeignUndelegations).closeLegs();
       let isOver = false;
       const end = () => {
         isOver = true;
@@ -196,7 +196,7 @@ describe('two rentals of the same amount to one receiver', () => {
     });
     await Promise.allSettled(ends);
     expect(await open()).toHaveLength(1);
-    await hand.part(ForeignUndelegations).closeLegs();
+    await worker.part(ForeignUndelegations).closeLegs();
     expect(await open()).toHaveLength(1);
   });
 });
@@ -206,7 +206,7 @@ describe('the delegations of open legs', () => {
    * Returns the number of findings about a receiver while a node hides its delegation `times` times, as a stale backend
    * does.
    */
-  async function found(hand: Hand, receiver: string, times: number): Promise<number> {
+  async function found(worker: SteppedWorker, receiver: string, times: number): Promise<number> {
     const wallets = await api.database.query<{ id: number; address: string }>(
       `SELECT id, address FROM pool_wallet WHERE address = $1`,
       [pool.address],
@@ -217,22 +217,22 @@ describe('the delegations of open legs', () => {
       shown += 1;
       return { says: '{}' };
     };
-    const { findings } = await new DelegationCheck(api.database, hand.chain(), 'every', 100, 100).run(wallets);
+    const { findings } = await new DelegationCheck(api.database, worker.chain(), 'every', 100, 100).run(wallets);
     solid.rest();
     return findings.filter(({ subject }) => subject.includes(receiver)).length;
   }
 
   it('are a finding only if the chain keeps contradicting them', async () => {
-    const hand = await Hand.open();
-    await settledOrder(hand, receivers[3]);
-    expect(await found(hand, receivers[3]!, 4)).toBe(0);
-    expect(await found(hand, receivers[3]!, Number.POSITIVE_INFINITY)).toBe(1);
+    const worker = await SteppedWorker.open();
+    await settledOrder(worker, receivers[3]);
+    expect(await found(worker, receivers[3]!, 4)).toBe(0);
+    expect(await found(worker, receivers[3]!, Number.POSITIVE_INFINITY)).toBe(1);
   }, 60_000);
 });
 
 describe('an invalid answer', () => {
   const readings = async () => {
-    const chain = (await Hand.open()).chain();
+    const chain = (await SteppedWorker.open()).chain();
     const to = receivers[0]!;
     return {
       'a sum': () => chain.pool.ask('a sum', (node) => delegatedSunAt(node, pool.address, to)),
@@ -265,7 +265,7 @@ describe('an invalid answer', () => {
   });
 
   it('is not that of a wallet without delegations', async () => {
-    const chain = (await Hand.open()).chain();
+    const chain = (await SteppedWorker.open()).chain();
     const none = await chain.pool.ask('receivers', (node) => solidReceivers(node, receivers[3]!));
     expect(none).toEqual(new Set());
     expect(await chain.pool.ask('the most', (node) => canDelegateMaxOf(node, receivers[3]!))).toBe(0n);

@@ -11,14 +11,14 @@ import { withKey } from '../support/api/order-fixture.js';
 import {
   api,
   callers,
-  clearStage,
-  closeStage,
+  clearFixture,
+  closeFixture,
   customer,
   devnet,
   full,
-  Hand,
+  SteppedWorker,
   mine,
-  openStageWithCalls,
+  openFixtureWithCalls,
   pool,
   SOLID_LAG,
   START_LIMIT_MS,
@@ -34,27 +34,27 @@ const RESOURCES = 'wallet/getaccountresource';
 let next = 0;
 let caller = callers[0]!;
 let address = '';
-let hand: Hand;
+let worker: SteppedWorker;
 
-beforeAll(() => openStageWithCalls({ DATABASE_POOL_MAX: '12' }), START_LIMIT_MS);
+beforeAll(() => openFixtureWithCalls({ DATABASE_POOL_MAX: '12' }), START_LIMIT_MS);
 beforeEach(async () => {
   caller = callers[next++]!;
   ({ address } = caller);
-  hand = await Hand.open();
-  await hand.look();
+  worker = await SteppedWorker.open();
+  await worker.followChain();
 });
 afterEach(async () => {
   full.rest();
   await api.database.query('DELETE FROM auto_delegation');
-  await clearStage();
+  await clearFixture();
 }, START_LIMIT_MS);
-afterAll(closeStage, START_LIMIT_MS);
+afterAll(closeFixture, START_LIMIT_MS);
 
 async function supplied(): Promise<bigint> {
   const id = await setAuto(address);
-  await nextBlock(hand);
-  await nextBlock(hand);
-  await nextBlock(hand, SOLID_LAG + 1);
+  await nextBlock(worker);
+  await nextBlock(worker);
+  await nextBlock(worker, SOLID_LAG + 1);
   expect(await ordersOf(id)).toMatchObject([{ status: 'delivered', settled: true }]);
   return id;
 }
@@ -78,24 +78,24 @@ it('a node that reports less than our own delegations give is not believed', asy
   const id = await supplied();
   const true_ = await resourcesNow();
   claim(full, () => ({ ...true_, EnergyLimit: 0, EnergyUsed: 0 }));
-  await refill(hand);
-  await nextBlock(hand);
+  await refill(worker);
+  await nextBlock(worker);
   expect(await ordersOf(id)).toHaveLength(1);
   expect((await autoRow(id)).pause_reason).toBeNull();
   full.rest();
-  await nextBlock(hand);
+  await nextBlock(worker);
   expect(await ordersOf(id)).toHaveLength(1);
 });
 
 it('a node that does not know the newest delegation yet causes no second purchase', async () => {
   const id = await setAuto(address);
   const before = await resourcesNow();
-  await nextBlock(hand);
+  await nextBlock(worker);
   claim(full, () => before);
-  await nextBlock(hand);
+  await nextBlock(worker);
   expect(await ordersOf(id)).toMatchObject([{ status: 'delivered' }]);
-  await nextBlock(hand);
-  await nextBlock(hand);
+  await nextBlock(worker);
+  await nextBlock(worker);
   expect(await ordersOf(id)).toHaveLength(1);
 });
 
@@ -103,23 +103,23 @@ it('a node that does not know it yet causes none where others delegate to the ad
   const id = await supplied();
   const others = { receiver_address: address, balance: 400_000_000, resource: 'ENERGY' };
   await actAs(devnet.fullUrl, pool, 'delegateresource', { ...others, lock: false });
-  await nextBlock(hand);
+  await nextBlock(worker);
   await useEnergy(caller, 22);
   await mine();
-  await hand.look();
-  await refill(hand);
+  await worker.followChain();
+  await refill(worker);
   expect(await ordersOf(id)).toHaveLength(2);
   // A node shows a transaction in its mempool as done.
   const before = await resourcesNow();
-  await hand.advance();
+  await worker.advance();
   await mine();
-  await hand.look();
+  await worker.followChain();
   claim(full, () => before);
-  await refill(hand);
+  await refill(worker);
   full.rest();
   expect(await ordersOf(id)).toMatchObject([{}, { status: 'delivered' }]);
-  await nextBlock(hand);
-  await nextBlock(hand);
+  await nextBlock(worker);
+  await nextBlock(worker);
   expect(await ordersOf(id)).toHaveLength(2);
   expect(await usableOf(address)).toBeGreaterThanOrEqual(130_000);
   await actAs(devnet.fullUrl, pool, 'undelegateresource', others);
@@ -127,23 +127,23 @@ it('a node that does not know it yet causes none where others delegate to the ad
 
 it('a node that still shows what was reclaimed a block ago is asked again with the next block', async () => {
   const id = await setAuto(address, { duration_sec: 300 });
-  await nextBlock(hand);
-  await nextBlock(hand);
-  await nextBlock(hand, SOLID_LAG + 1);
+  await nextBlock(worker);
+  await nextBlock(worker);
+  await nextBlock(worker, SOLID_LAG + 1);
   const [first] = await ordersOf(id);
   // As after an outage: the rental's end is long past.
   await devnet.control('mine', { blocks: [{ timestamp: first!.ends_at!.getTime() + 200_000 }] });
-  await hand.look();
+  await worker.followChain();
   const before = await resourcesNow();
-  await hand.end();
+  await worker.reclaimEnded();
   await mine();
-  await hand.look();
+  await worker.followChain();
   claim(full, () => before);
-  await refill(hand);
+  await refill(worker);
   full.rest();
   expect(await ordersOf(id)).toHaveLength(1);
   expect((await autoRow(id)).due_at).not.toBeNull();
-  await refill(hand);
+  await refill(worker);
   expect(await ordersOf(id)).toMatchObject([{}, { energy: 130_000n, status: 'reserved' }]);
 });
 
@@ -153,12 +153,12 @@ it('a node that does not know the newest use yet is asked again with the next bl
   await useEnergy(caller, 10);
   await mine();
   claim(full, () => before);
-  await hand.look();
-  await refill(hand);
+  await worker.followChain();
+  await refill(worker);
   expect(await ordersOf(id)).toHaveLength(1);
   expect((await autoRow(id)).due_at).not.toBeNull();
   full.rest();
-  await refill(hand);
+  await refill(worker);
   expect(await ordersOf(id)).toHaveLength(2);
 });
 
@@ -175,7 +175,7 @@ describe('during a check', () => {
     return () => happened;
   }
 
-  async function check(by: Hand): Promise<void> {
+  async function check(by: SteppedWorker): Promise<void> {
     await keepSelling(api.database);
     await api.database.query(`UPDATE auto_delegation SET due_at = clock_timestamp() WHERE due_at > clock_timestamp()`);
     await by.chain().pool.nodes[0]!.readHead();
@@ -186,32 +186,32 @@ describe('during a check', () => {
     const id = await supplied();
     await useEnergy(caller, 10);
     await mine();
-    await hand.look();
+    await worker.followChain();
     const happened = meanwhile(async () => {
       await useEnergy(caller, 1);
       await mine();
-      await hand.look();
+      await worker.followChain();
     });
-    await check(hand);
+    await check(worker);
     expect(happened()).toBe(true);
     expect(await ordersOf(id)).toHaveLength(2);
     const due = `SELECT due_at <= clock_timestamp() AS is_due, asleep FROM auto_delegation WHERE id = $1`;
     expect(await api.database.query(due, [id])).toEqual([{ is_due: true, asleep: false }]);
-    await check(hand);
+    await check(worker);
     expect(await ordersOf(id)).toHaveLength(2);
     expect((await autoRow(id)).due_at).toBeNull();
   });
 
   it('a rental that its merchant extends is not extended a second time', async () => {
     const id = await setAuto(address, { duration_sec: 300 });
-    await nextBlock(hand);
-    await nextBlock(hand);
-    await nextBlock(hand, SOLID_LAG + 1);
+    await nextBlock(worker);
+    await nextBlock(worker);
+    await nextBlock(worker, SOLID_LAG + 1);
     const [before] = await ordersOf(id);
     const merchant = new HmacCustomer(api.baseUrl, customer.merchant, customer.apiKey);
     const endsAtMs = before!.ends_at!.getTime();
     await devnet.control('mine', { blocks: [{ timestamp: endsAtMs - 50_000 }] });
-    await hand.look();
+    await worker.followChain();
     const happened = meanwhile(async () => {
       const extension = merchant.post(
         `/v1/orders/${before!.key}/extensions`,
@@ -220,7 +220,7 @@ describe('during a check', () => {
       );
       expect((await extension).status).toBe(200);
     });
-    await refill(hand);
+    await refill(worker);
     expect(happened()).toBe(true);
     const [after] = await ordersOf(id);
     expect(after).toMatchObject({ extensions: 1, ends_at: new Date(endsAtMs + 300_000) });
@@ -230,23 +230,23 @@ describe('during a check', () => {
   it('an auto-delegation that was about to fall asleep stays awake when its address is used', async () => {
     const id = await supplied();
     await api.database.query(`UPDATE auto_delegation SET used_at = used_at - interval '2 days' WHERE id = $1`, [id]);
-    await check(hand);
+    await check(worker);
     const happened = meanwhile(async () => {
       await useEnergy(caller, 1);
       await mine();
-      await hand.look();
+      await worker.followChain();
     });
     await api.database.query('UPDATE auto_delegation SET due_at = clock_timestamp() WHERE id = $1', [id]);
-    await check(hand);
+    await check(worker);
     expect([happened(), (await autoRow(id)).asleep]).toEqual([true, false]);
   });
 
   it('a worker that stood still while another one bought buys nothing when it resumes', async () => {
     const id = await setAuto(address);
-    const other = await Hand.open();
-    await other.look();
+    const other = await SteppedWorker.open();
+    await other.followChain();
     const happened = meanwhile(() => check(other));
-    await check(hand);
+    await check(worker);
     expect(happened()).toBe(true);
     expect(await ordersOf(id)).toHaveLength(1);
     expect(await autoRow(id)).toMatchObject({ purchases: 1n, pause_reason: null });
@@ -257,24 +257,24 @@ it('without any answer nothing is bought and nothing is paused', async () => {
   const id = await supplied();
   await useEnergy(caller, 10);
   await mine();
-  await hand.look();
+  await worker.followChain();
   full.before = (path, body) => (path === RESOURCES && body.includes(address) ? 'break' : undefined);
-  await refill(hand);
+  await refill(worker);
   expect(await ordersOf(id)).toHaveLength(1);
   expect(await autoRow(id)).toMatchObject({ pause_reason: null, failures: 0 });
   full.rest();
-  await nextBlock(hand);
-  await refill(hand);
+  await nextBlock(worker);
+  await refill(worker);
   expect(await ordersOf(id)).toHaveLength(2);
 });
 
 describe('with two nodes', () => {
   let other: SpyNode;
-  let both: Hand;
+  let both: SteppedWorker;
 
   beforeEach(async () => {
     other = await openSpyNode(devnet.second!.fullUrl);
-    both = await Hand.open({
+    both = await SteppedWorker.open({
       TRON_FULL_NODE_URLS: `${full.url},${other.url}`,
       TRON_SOLIDITY_NODE_URLS: `${devnet.solidUrl},${devnet.second!.solidUrl}`,
     });
@@ -310,30 +310,30 @@ describe('with two nodes', () => {
 it('a use that a fork undoes causes no second purchase, and the use on the other fork is seen', async () => {
   const id = await supplied();
   await useEnergy(caller, 10);
-  await nextBlock(hand);
+  await nextBlock(worker);
   expect(await ordersOf(id)).toHaveLength(2);
   await devnet.control('fork', { depth: 1, drop: true });
-  await nextBlock(hand);
-  await nextBlock(hand);
-  await nextBlock(hand);
-  await nextBlock(hand);
+  await nextBlock(worker);
+  await nextBlock(worker);
+  await nextBlock(worker);
+  await nextBlock(worker);
   expect((await ordersOf(id)).length).toBeLessThanOrEqual(2);
   const before = (await ordersOf(id)).length;
   expect(await usableOf(address)).toBeGreaterThanOrEqual(130_000);
   await useEnergy(caller, 20);
-  await nextBlock(hand);
-  await nextBlock(hand);
+  await nextBlock(worker);
+  await nextBlock(worker);
   expect((await ordersOf(id)).length).toBeLessThanOrEqual(before + 1);
   expect(await usableOf(address)).toBeGreaterThanOrEqual(104_000);
 });
 
 it('a use that no worker saw at the head is seen in the solid block', async () => {
   const id = await supplied();
-  await hand.part(BlockFollower).runPass();
+  await worker.part(BlockFollower).runPass();
   await useEnergy(caller, 10);
   await mine(SOLID_LAG + 2);
-  for (let more = true; more;) more = await hand.part(BlockFollower).runPass();
+  for (let more = true; more;) more = await worker.part(BlockFollower).runPass();
   expect((await autoRow(id)).used_block).not.toBeNull();
-  await refill(hand);
+  await refill(worker);
   expect(await ordersOf(id)).toHaveLength(2);
 });

@@ -11,7 +11,7 @@ import { until } from '../../packages/local/src/wait.js';
 import { migrateUp } from '../../src/store/migrate.js';
 import type { Customer } from '../support/api/client.js';
 import { fillPool, makeCustomer, openApi, serviceEnv, type TestApi } from '../support/api/factory.js';
-import { scrape, startMember, type FleetProcess } from '../support/api/processes.js';
+import { scrape, startProcess, type ServiceProcess } from '../support/api/processes.js';
 import { startOrderChain, type OrderChain } from '../support/chain/order-chain.js';
 import { withKey } from '../support/api/order-fixture.js';
 import { createTestRedis, type TestRedis } from '../setup/redis.js';
@@ -21,7 +21,7 @@ let chain: OrderChain;
 let redis: TestRedis;
 let postgres: Postgres | undefined;
 let api: TestApi | undefined;
-let worker: FleetProcess | undefined;
+let worker: ServiceProcess | undefined;
 let customer: Customer;
 /** Not part of a database backup. Without it the sealed keys stay closed. */
 const MASTER_KEY = randomBytes(32).toString('base64');
@@ -38,7 +38,7 @@ async function open(): Promise<void> {
   await migrateUp(postgres.url);
   const env = { ...serviceEnv(postgres.url, redis.url, chain), TRON_POLL_MS: '150', MASTER_KEY };
   api = await openApi(env);
-  worker = await startMember('worker', env);
+  worker = await startProcess('worker', env);
 }
 
 async function close(): Promise<void> {

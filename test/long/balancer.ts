@@ -1,19 +1,19 @@
 // A minimal TCP load balancer: round robin over the members whose /ready succeeds. It never retries.
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { sleep } from '../../src/base/clock.js';
-import { probe, type FleetProcess } from '../support/api/processes.js';
+import { probe, type ServiceProcess } from '../support/api/processes.js';
 
 const PROBE_MS = 100;
 
 export interface Balancer {
   readonly url: string;
-  add(member: FleetProcess): void;
-  remove(member: FleetProcess): void;
+  add(member: ServiceProcess): void;
+  remove(member: ServiceProcess): void;
   readonly close: () => Promise<void>;
 }
 
 export async function openBalancer(): Promise<Balancer> {
-  const members = new Map<FleetProcess, boolean>();
+  const members = new Map<ServiceProcess, boolean>();
   const sockets = new Set<Socket>();
   const stopping = new AbortController();
   let turn = 0;

@@ -17,7 +17,7 @@ beforeAll(async () => {
 }, 180_000);
 
 afterAll(async () => {
-  await projects.world.close();
+  await projects.fixture.close();
 });
 
 const run = (...args: string[]): Promise<string> => projects.run(...args);
@@ -71,7 +71,7 @@ it('shows from where a key may be used: from the addresses on its own list and o
 it('a check writes nothing', async () => {
   const ready = await projects.create();
   const states = async (): Promise<unknown> =>
-    asAdmin(projects.world.env['DATABASE_URL']!, async (client) => {
+    asAdmin(projects.fixture.env['DATABASE_URL']!, async (client) => {
       const { rows } = await client.query(
         `SELECT (SELECT count(*) FROM audit_log) AS acts, (SELECT count(*) FROM event) AS events,
                 (SELECT updated_at FROM project WHERE id = $1) AS project`,

@@ -6,28 +6,28 @@ import { reclaimRestMs } from '../../src/fulfilment/plan/reclaim-pace.js';
 import { asAdmin } from '../setup/admin.js';
 import {
   api,
-  clearStage,
-  closeStage,
+  clearFixture,
+  closeFixture,
   devnet,
-  Hand,
-  openStage,
+  SteppedWorker,
+  openFixture,
   receivers,
   sentOrder,
   settledOrder,
-  stageDatabaseUrl,
+  fixtureDatabaseUrl,
   START_LIMIT_MS,
 } from '../support/worker/fulfilment-fixture.js';
 
-beforeAll(openStage, START_LIMIT_MS);
+beforeAll(openFixture, START_LIMIT_MS);
 afterEach(async () => {
   await devnet.control('faults/clear', {});
-  await clearStage();
+  await clearFixture();
 }, START_LIMIT_MS);
-afterAll(closeStage, START_LIMIT_MS);
+afterAll(closeFixture, START_LIMIT_MS);
 
 describe('a database clock that was set back', () => {
   const byHand = (text: string, values: unknown[] = []): Promise<unknown> =>
-    asAdmin(stageDatabaseUrl(), (client) => client.query(text, values));
+    asAdmin(fixtureDatabaseUrl(), (client) => client.query(text, values));
   const putAhead = (key: string, by: string): Promise<unknown> =>
     byHand(
       `UPDATE orders SET next_run_at = clock_timestamp() + $2::interval, lease_until = clock_timestamp() + $2::interval WHERE key = $1`,
@@ -39,49 +39,49 @@ describe('a database clock that was set back', () => {
     byHand(`UPDATE clock_mark SET seen_at = clock_timestamp() + $1::interval`, [by]);
 
   it('delays no order for longer than the longest wait, even if nobody saw the later clock', async () => {
-    const hand = await Hand.open();
-    const key = await sentOrder(hand);
+    const worker = await SteppedWorker.open();
+    const key = await sentOrder(worker);
     await putAhead(key, '30 minutes');
-    expect(await hand.work().claimDue(64)).toEqual([]);
-    expect(await hand.part(ClockWatch).checkClock()).toMatchObject({ setBackSec: 0, woken: 1 });
-    expect((await hand.work().claimDue(64)).map((order) => order.status)).toEqual(['placed']);
+    expect(await worker.orderClaims().claimDue(64)).toEqual([]);
+    expect(await worker.part(ClockWatch).checkClock()).toMatchObject({ setBackSec: 0, woken: 1 });
+    expect((await worker.orderClaims().claimDue(64)).map((order) => order.status)).toEqual(['placed']);
   });
 
   it.each(['40 seconds', '2 minutes', '1 day'])('by %s: what the later clock put off is due at once', async (by) => {
-    const hand = await Hand.open();
-    const [sent, settled] = [await sentOrder(hand), await settledOrder(hand, receivers[1])];
+    const worker = await SteppedWorker.open();
+    const [sent, settled] = [await sentOrder(worker), await settledOrder(worker, receivers[1])];
     for (const key of [sent, settled]) await putAhead(key, by);
     await setBack(by);
-    expect(await hand.work().claimDue(64)).toEqual([]);
-    const { setBackSec, woken } = await hand.part(ClockWatch).checkClock();
+    expect(await worker.orderClaims().claimDue(64)).toEqual([]);
+    const { setBackSec, woken } = await worker.part(ClockWatch).checkClock();
     expect([setBackSec > 30, woken]).toEqual([true, 2]);
-    expect(await hand.work().claimDue(64)).toHaveLength(2);
+    expect(await worker.orderClaims().claimDue(64)).toHaveLength(2);
     // Only once: from then on the set-back clock counts.
-    expect(await hand.part(ClockWatch).checkClock()).toMatchObject({ setBackSec: 0, woken: 0 });
+    expect(await worker.part(ClockWatch).checkClock()).toMatchObject({ setBackSec: 0, woken: 0 });
   });
 
   it('is noticed by one of many workers, and a claim under way stays with its worker', async () => {
-    const hand = await Hand.open();
-    const [claimed, waiting] = [await sentOrder(hand), await sentOrder(hand, receivers[1])];
+    const worker = await SteppedWorker.open();
+    const [claimed, waiting] = [await sentOrder(worker), await sentOrder(worker, receivers[1])];
     await byHand(`UPDATE orders SET next_run_at = clock_timestamp() WHERE key = $1`, [claimed]);
-    expect(await hand.work().claimDue(1)).toHaveLength(1);
+    expect(await worker.orderClaims().claimDue(1)).toHaveLength(1);
     await putAhead(waiting, '2 minutes');
     await setBack('2 minutes');
-    const answers = await Promise.all(Array.from({ length: 4 }, () => hand.part(ClockWatch).checkClock()));
+    const answers = await Promise.all(Array.from({ length: 4 }, () => worker.part(ClockWatch).checkClock()));
     expect(answers.map(({ woken }) => woken).sort()).toEqual([0, 0, 0, 1]);
     expect(answers.filter(({ setBackSec }) => setBackSec > 0)).toHaveLength(1);
   });
 
   it('keeps no wallet held and no top-up waiting until it catches up', async () => {
-    const hand = await Hand.open();
-    const key = await settledOrder(hand);
+    const worker = await SteppedWorker.open();
+    const key = await settledOrder(worker);
     await byHand(`UPDATE orders SET top_up_after = clock_timestamp() + interval '1 hour' WHERE key = $1`, [key]);
     await byHand(
       `UPDATE pool_wallet SET delivery_fault = 'by hand', delivery_held_until = clock_timestamp() + interval '1 hour'`,
     );
     await setBack('1 hour');
-    await hand.part(ClockWatch).checkClock();
-    await hand.health().resumeWallets();
+    await worker.part(ClockWatch).checkClock();
+    await worker.health().resumeWallets();
     const held = await api.database.query(
       `SELECT id FROM pool_wallet WHERE delivery_held_until IS NOT NULL OR delivery_fault IS NOT NULL
         UNION ALL SELECT id FROM orders WHERE top_up_after IS NOT NULL`,
@@ -96,30 +96,30 @@ describe('a database clock that was set back', () => {
   });
 
   it('leaves waits within their bounds alone', async () => {
-    const hand = await Hand.open();
-    const [sent, settled] = [await sentOrder(hand), await settledOrder(hand, receivers[1])];
+    const worker = await SteppedWorker.open();
+    const [sent, settled] = [await sentOrder(worker), await settledOrder(worker, receivers[1])];
     await putAhead(sent, '2 minutes');
     await putAhead(settled, '59 minutes');
-    expect(await hand.part(ClockWatch).checkClock()).toMatchObject({ setBackSec: 0, woken: 0 });
+    expect(await worker.part(ClockWatch).checkClock()).toMatchObject({ setBackSec: 0, woken: 0 });
     await putAhead(settled, '61 minutes');
-    expect(await hand.part(ClockWatch).checkClock()).toMatchObject({ setBackSec: 0, woken: 1 });
+    expect(await worker.part(ClockWatch).checkClock()).toMatchObject({ setBackSec: 0, woken: 1 });
   });
 
   it('does not keep a rental from ending whose lease was written under a later clock', async () => {
-    const hand = await Hand.open();
-    const key = await settledOrder(hand);
+    const worker = await SteppedWorker.open();
+    const key = await settledOrder(worker);
     const [row] = await api.database.query<{ ends_at: Date }>('SELECT ends_at FROM orders WHERE key = $1', [key]);
     await byHand(
       `UPDATE orders SET next_run_at = NULL, lease_until = clock_timestamp() + interval '1 hour' WHERE key = $1`,
       [key],
     );
-    expect(await hand.work().claimEnded(row!.ends_at.getTime(), 10)).toHaveLength(1);
+    expect(await worker.orderClaims().claimEnded(row!.ends_at.getTime(), 10)).toHaveLength(1);
   });
 
   it('does not keep a wallet from being read', async () => {
-    const hand = await Hand.open();
-    while (await hand.poolSync().syncNext());
+    const worker = await SteppedWorker.open();
+    while (await worker.poolSync().syncNext());
     await byHand(`UPDATE pool_wallet SET synced_at = clock_timestamp() + interval '1 day'`);
-    expect(await hand.poolSync().syncNext()).toBe(true);
+    expect(await worker.poolSync().syncNext()).toBe(true);
   });
 });

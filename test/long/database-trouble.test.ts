@@ -7,23 +7,23 @@ import { Database, isConnectionFault } from '../../src/store/database.js';
 import { watchDatabase } from '../../src/store/database-gauges.js';
 import type { Customer } from '../support/api/client.js';
 import { makeCustomer } from '../support/api/factory.js';
-import { openOrderWorld, withKey, type OrderWorld } from '../support/api/order-fixture.js';
+import { openOrderFixture, withKey, type OrderFixture } from '../support/api/order-fixture.js';
 import { asAdmin } from '../setup/admin.js';
 
-let world: OrderWorld;
+let fixture: OrderFixture;
 let customer: Customer;
 let made = 0;
 
 beforeAll(async () => {
-  world = await openOrderWorld();
-  customer = await makeCustomer(world.api);
+  fixture = await openOrderFixture();
+  customer = await makeCustomer(fixture.api);
 });
 
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
-const body = () => ({ receive_address: world.receiver(0), energy: 65_000 });
+const body = () => ({ receive_address: fixture.receiver(0), energy: 65_000 });
 const byHand = (...statements: string[]): Promise<void> =>
-  asAdmin(world.env['DATABASE_URL']!, async (client) => {
+  asAdmin(fixture.env['DATABASE_URL']!, async (client) => {
     for (const statement of statements) await client.query(statement);
   });
 
@@ -56,7 +56,7 @@ it.each(
   'SQLSTATE %s at the %s is a 503 that names the key, is counted, and the same key buys once afterwards',
   async (state, when, fault) => {
     const registry = new Registry();
-    watchDatabase(registry, world.api.app.get(Database));
+    watchDatabase(registry, fixture.api.app.get(Database));
     made += 1;
     const key = `trouble-${made.toString()}`;
     await whileFailing(state, when, async () => {
@@ -79,12 +79,12 @@ it.each(
 );
 
 it('a server that accepts no writes answers purchases 503 and reads as before, is not ready, and recovers by itself', async () => {
-  const name = new URL(world.env['DATABASE_URL']!).pathname.slice(1);
+  const name = new URL(fixture.env['DATABASE_URL']!).pathname.slice(1);
   const reconnect = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}' AND pid <> pg_backend_pid()`;
   await byHand(`ALTER DATABASE ${name} SET default_transaction_read_only = on`, reconnect);
   try {
     const why = (): Promise<string> =>
-      world.api.app
+      fixture.api.app
         .get(Database)
         .checkWritable()
         .then(() => 'ready', messageOf);

@@ -25,7 +25,7 @@ const START_LIMIT_MS = 240_000;
 const VERIFY_LIMIT_MS = 120_000;
 let store: TestDatabase;
 let redis: Awaited<ReturnType<typeof createTestRedis>>;
-let world: World;
+let service: World;
 let database: Database;
 let history: DemoHistory;
 let consoles: DemoConsoles;
@@ -35,7 +35,7 @@ let merchantServer: DemoReceiver;
 
 beforeAll(async () => {
   [store, redis] = await Promise.all([createTestDatabase(), createTestRedis()]);
-  world = await World.start({
+  service = await World.start({
     blockMs: 300,
     solidLag: 19,
     durable: false,
@@ -46,17 +46,17 @@ beforeAll(async () => {
     past: { fromMs: Date.now() - HISTORY_DAYS * DAY_MS, accounts: PAST_ACCOUNTS },
     env: demoDeposits(),
   });
-  noteKeysOf({ MASTER_KEY: world.masterKey });
+  noteKeysOf({ MASTER_KEY: service.masterKey });
   database = await openAsOwner(store.url);
-  const project = await world.cli('project', 'create', '--name', PROFILES[0]?.name ?? '');
-  history = await makeHistory(world, String(project['merchant']));
-  const [api] = await Promise.all([world.startApi(await freePort()), world.startWorker()]);
+  const project = await service.cli('project', 'create', '--name', PROFILES[0]?.name ?? '');
+  history = await makeHistory(service, String(project['merchant']));
+  const [api] = await Promise.all([service.startApi(await freePort()), service.startWorker()]);
   merchantId = String(project['merchant']);
   const apiKey = String(project['api_key']);
   client = new EnergyClient({ baseUrl: api.baseUrl, merchant: merchantId, apiKey, retries: 100 });
   merchantServer = await DemoReceiver.start('order.delivered');
-  await untilNumbered(world);
-  consoles = await DemoConsoles.start(world, { CONSOLE_PASSWORD_COST: '14' });
+  await untilNumbered(service);
+  consoles = await DemoConsoles.start(service, { CONSOLE_PASSWORD_COST: '14' });
   await consoles.signUp(history.projects.filter((_, place) => place === 0 || PROFILES[place]?.isTest === true));
 }, START_LIMIT_MS);
 
@@ -64,7 +64,7 @@ afterAll(async () => {
   consoles.close();
   merchantServer.close();
   await database.source.destroy();
-  await world.stop();
+  await service.stop();
   await redis.close();
   await store.drop();
 }, START_LIMIT_MS);
@@ -72,7 +72,7 @@ afterAll(async () => {
 it(
   'verify finds nothing in the demo’s history, neither in the records nor on the chain',
   async () => {
-    const report = await world.cli('verify');
+    const report = await service.cli('verify');
     expect(report).toMatchObject({ ok: true, violations: 0, unmade: [] });
     const [counts] = await database.query<Record<string, number>>(
       `SELECT (SELECT count(*)::int FROM orders WHERE NOT test AND status = 'delivered') AS delivered,
@@ -99,10 +99,10 @@ it(
 it(
   'verify finds nothing in the demo’s history with a running rental',
   async () => {
-    const receiver = world.accounts[2]?.address ?? '';
+    const receiver = service.accounts[2]?.address ?? '';
     const order = { receive_address: receiver, energy: 65_000, duration_sec: 86_400 };
     await client.orders.createAndWait(order, { idempotencyKey: 'one-more', until: 'settled' });
-    expect(await world.cli('verify')).toMatchObject({ ok: true, violations: 0, unmade: [] });
+    expect(await service.cli('verify')).toMatchObject({ ok: true, violations: 0, unmade: [] });
   },
   VERIFY_LIMIT_MS,
 );
@@ -120,7 +120,7 @@ it('whatever the merchants of the demo’s history paid in today, the next payme
     `SELECT max(credits)::text AS credits FROM (
        SELECT sum(credits) AS credits FROM deposit WHERE status = 'credited' GROUP BY (changed_at AT TIME ZONE 'UTC')::date) days`,
   );
-  const { deposits } = readConfig({ ...world.env, ...demoDeposits() }, 'cli');
+  const { deposits } = readConfig({ ...service.env, ...demoDeposits() }, 'cli');
   const credits = BigInt(busiest?.credits ?? '0');
   expect(credits).toBeGreaterThan(0n);
   expect(2n * credits).toBeLessThan(BigInt(deposits.autoMaxUsd) * CREDITS_PER_USD);
@@ -174,9 +174,9 @@ it.each(['merchant', 'operator'] as const)('a link of the demo signs in to the %
 });
 
 it('the demo’s link that pays does it once, and leads whoever opens it to where the payment arrives', async () => {
-  const [sender, recipient, treasury] = world.accounts;
+  const [sender, recipient, treasury] = service.accounts;
   const actors = { sender: sender!, recipient: recipient!, treasury: treasury! };
-  const scenario = new DemoScenario(world, actors, client, merchantServer, new Screen());
+  const scenario = new DemoScenario(service, actors, client, merchantServer, new Screen());
   const paid: string[] = [];
   const pay = async (): Promise<void> => {
     paid.push(String((await scenario.payIn(7_000_000n))['id']));

@@ -14,11 +14,11 @@ import { watchDatabase } from '../../src/store/database-gauges.js';
 import { openBalancer, type Balancer } from './balancer.js';
 import type { Answer, Customer } from '../support/api/client.js';
 import { makeCustomer } from '../support/api/factory.js';
-import { probe, Scrape, scrape, startMember, type FleetProcess, type LogLine } from '../support/api/processes.js';
+import { probe, Scrape, scrape, startProcess, type ServiceProcess, type LogLine } from '../support/api/processes.js';
 import { cliWith } from '../support/cli.js';
 import { asAdmin } from '../setup/admin.js';
 import { noteKeysOf } from '../setup/canary.js';
-import { openOrderWorld, withKey, type OrderWorld } from '../support/api/order-fixture.js';
+import { openOrderFixture, withKey, type OrderFixture } from '../support/api/order-fixture.js';
 
 const CALLERS = 4;
 const PAUSE_MS = 150;
@@ -26,12 +26,12 @@ const PAUSE_MS = 150;
 const MIXED_ANSWERS = 40;
 const PLENTY = 1_000_000_000_000_000n;
 
-let world: OrderWorld;
+let fixture: OrderFixture;
 let balancer: Balancer;
 let customer: Customer;
-const fleet: FleetProcess[] = [];
-let apis: FleetProcess[] = [];
-let workers: FleetProcess[] = [];
+const fleet: ServiceProcess[] = [];
+let apis: ServiceProcess[] = [];
+let workers: ServiceProcess[] = [];
 /**
  * MASTER_KEY, and MASTER_KEY_PREVIOUS while two are held. From the first rotation on, each process gets only its own
  * keys.
@@ -39,12 +39,12 @@ let workers: FleetProcess[] = [];
 let keys: Record<string, string> = {};
 let dir: string;
 
-const startApi = async (): Promise<FleetProcess> => member('api', { DRAIN_DELAY_SEC: '1' });
-const startWorker = async (): Promise<FleetProcess> => member('worker', {});
+const startApi = async (): Promise<ServiceProcess> => member('api', { DRAIN_DELAY_SEC: '1' });
+const startWorker = async (): Promise<ServiceProcess> => member('worker', {});
 
-async function member(role: 'api' | 'worker', extra: Record<string, string>): Promise<FleetProcess> {
-  const started = await startMember(role, {
-    ...world.env,
+async function member(role: 'api' | 'worker', extra: Record<string, string>): Promise<ServiceProcess> {
+  const started = await startProcess(role, {
+    ...fixture.env,
     TRON_POLL_MS: '150',
     RATE_LIMIT_PER_MINUTE: '1000000',
     ...(await keysOf(role)),
@@ -63,7 +63,7 @@ async function keysOf(role: 'api' | 'worker'): Promise<Record<string, string>> {
   const own = Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2) as [string, string]));
   noteKeysOf(own);
   if (role === 'worker') return { MASTER_KEY: '', ...own };
-  const { DATABASE_URL, REDIS_URL } = world.env;
+  const { DATABASE_URL, REDIS_URL } = fixture.env;
   const files = Object.entries({ DATABASE_URL: DATABASE_URL!, REDIS_URL: REDIS_URL!, ...own }).map(
     async ([name, value]) => {
       const path = join(dir, `${name}-${randomUUID()}`);
@@ -74,14 +74,14 @@ async function keysOf(role: 'api' | 'worker'): Promise<Record<string, string>> {
   return { MASTER_KEY: '', DATABASE_URL: '', REDIS_URL: '', ...Object.fromEntries(await Promise.all(files)) };
 }
 
-const isReady = async ({ adminUrl }: FleetProcess): Promise<true | undefined> =>
+const isReady = async ({ adminUrl }: ServiceProcess): Promise<true | undefined> =>
   (await probe(`${adminUrl}/ready`)) === 200 ? true : undefined;
 
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'deploy-'));
-  world = await openOrderWorld();
+  fixture = await openOrderFixture();
   // Writes the canaries, which every process opens at its start and for each readiness check.
-  expect((await cliWith({ ...world.env, USER: 'tester' })('migrate')).code).toBe(0);
+  expect((await cliWith({ ...fixture.env, USER: 'tester' })('migrate')).code).toBe(0);
   balancer = await openBalancer();
   [apis, workers] = await Promise.all([
     Promise.all([startApi(), startApi()]),
@@ -89,7 +89,7 @@ beforeAll(async () => {
   ]);
   for (const started of [...apis, ...workers]) await until(() => isReady(started), 20_000, 'becoming ready');
   for (const api of apis) balancer.add(api);
-  customer = (await makeCustomer(world.api, PLENTY)).at(balancer.url);
+  customer = (await makeCustomer(fixture.api, PLENTY)).at(balancer.url);
   await until(
     async () => ((await probe(`${balancer.url}/v1/openapi.json`)) === 0 ? undefined : true),
     10_000,
@@ -100,7 +100,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await balancer.close();
   await Promise.all(fleet.map(({ process }) => process.stop()));
-  await world.close();
+  await fixture.close();
   await rm(dir, { recursive: true });
 }, 180_000);
 
@@ -129,7 +129,7 @@ function startLoad(): Load {
   const caller = async (index: number): Promise<void> => {
     while (!stopping.signal.aborted) {
       const key = randomUUID();
-      const order = { receive_address: world.receiver(index), energy: 65_000, duration_sec: 3600 };
+      const order = { receive_address: fixture.receiver(index), energy: 65_000, duration_sec: 3600 };
       // On new connections, so that one process opens a quote that another one sealed.
       const anew = { Connection: 'close' };
       const quote = await note('quote', customer.post('/v1/quotes', order, anew));
@@ -154,7 +154,7 @@ function startLoad(): Load {
 }
 
 /** Sends SIGTERM to one process and starts a new one in its place. Returns the old one's exit code. */
-async function replace(old: FleetProcess, start: () => Promise<FleetProcess>): Promise<number> {
+async function replace(old: ServiceProcess, start: () => Promise<ServiceProcess>): Promise<number> {
   old.process.signal('SIGTERM');
   const code = await old.process.exited;
   balancer.remove(old);
@@ -181,7 +181,7 @@ async function restartAll(load: Load): Promise<void> {
 }
 
 test('restarting every process in turn to change the master key fails no request and loses no order', async () => {
-  const [oldKey, newKey] = [world.env['MASTER_KEY']!, randomBytes(32).toString('base64')];
+  const [oldKey, newKey] = [fixture.env['MASTER_KEY']!, randomBytes(32).toString('base64')];
   const load = startLoad();
   try {
     // The steps of `keys --help`: every process can open the new key's data; the new key seals; the old key is removed.
@@ -189,7 +189,7 @@ test('restarting every process in turn to change the master key fails no request
     await restartAll(load);
     keys = { MASTER_KEY: newKey, MASTER_KEY_PREVIOUS: oldKey };
     await restartAll(load);
-    const rewrapped = await cliWith({ ...world.env, ...keys, USER: 'tester' })('keys', 'rewrap', '--json');
+    const rewrapped = await cliWith({ ...fixture.env, ...keys, USER: 'tester' })('keys', 'rewrap', '--json');
     expect(rewrapped.json()).toEqual({
       rewrap: [
         { what: 'api keys', rewrapped: 1, current: 0, failed: [] },
@@ -208,7 +208,7 @@ test('restarting every process in turn to change the master key fails no request
   // A stopping process finishes its work before it closes its connections.
   expect(fleet.flatMap(({ lines }) => lines).filter(({ level }) => level === 'error')).toEqual([]);
   const state = async () => {
-    const [row] = await world.api.database.query<{ orders: number; delivered: number; charges: number }>(
+    const [row] = await fixture.api.database.query<{ orders: number; delivered: number; charges: number }>(
       `SELECT count(*)::int AS orders, count(*) FILTER (WHERE status = 'delivered')::int AS delivered,
           (SELECT count(*)::int FROM credit_entry WHERE kind = 'charge') AS charges FROM orders`,
     );
@@ -241,7 +241,7 @@ test('a process reports that it holds the key to everything, and none starts wit
 test('one request id leads from the request to the chain transaction and to the end', async () => {
   const requestId = `trace-${randomUUID()}`;
   const key = randomUUID();
-  const order = { receive_address: world.receiver(9), energy: 65_000, duration_sec: 3600 };
+  const order = { receive_address: fixture.receiver(9), energy: 65_000, duration_sec: 3600 };
   const answer = await customer.post('/v1/orders', order, { ...withKey(key), 'X-Request-Id': requestId });
   expect(answer.status).toBe(202);
   const ours = (): LogLine[] => fleet.flatMap(({ lines }) => lines).filter((line) => line['requestId'] === requestId);
@@ -320,7 +320,7 @@ test('a stopping process reports it and goes away, without effect on the others'
 }, 60_000);
 
 test('what only people read is deleted once it is old, and nothing else', async () => {
-  const { database, config } = world.api;
+  const { database, config } = fixture.api;
   const pruning = new Pruning(database, config, new Metrics(), openLog('silent'));
   const counts = async () =>
     database.query(`SELECT (SELECT count(*) FROM orders) AS orders, (SELECT count(*) FROM leg) AS legs,
@@ -334,7 +334,7 @@ test('what only people read is deleted once it is old, and nothing else', async 
   expect(all!.events).toBeGreaterThan(10);
   await pruning.pruneOnce();
   expect(await left()).toEqual([all]);
-  await asAdmin(world.env['DATABASE_URL']!, async (client) => {
+  await asAdmin(fixture.env['DATABASE_URL']!, async (client) => {
     await client.query('SET session_replication_role = replica');
     await client.query(`UPDATE event SET at = at - interval '2 years' WHERE id <= (
       SELECT id FROM event WHERE payload IS NOT NULL ORDER BY id OFFSET 9 LIMIT 1)`);
@@ -347,7 +347,7 @@ test('what only people read is deleted once it is old, and nothing else', async 
 }, 30_000);
 
 test('statements that fail by locks, limits or lost connections are counted, refusals are not', async () => {
-  const { database } = world.api;
+  const { database } = fixture.api;
   const { registry } = new Metrics();
   watchDatabase(registry, database);
   const count = async (fault: string) => new Scrape(await registry.metrics()).sum('pg_faults_total', `"${fault}"`);

@@ -13,10 +13,10 @@ import {
   BLOCK,
   INFOS,
   START_LIMIT_MS,
-  type Shop,
+  type DepositProject,
   calm,
   chain,
-  closeStage,
+  closeFixture,
   creditedTo,
   database,
   depositsOf,
@@ -24,21 +24,21 @@ import {
   freeTurn,
   infosOf,
   meddle,
-  openStage,
+  openFixture,
   openWorker,
   operator,
   payToken,
   payTrx,
   settle,
-  shop,
+  newDepositProject,
   spies,
   worker,
   type Json,
 } from '../support/worker/deposit-fixture.js';
 
-beforeAll(openStage, START_LIMIT_MS);
+beforeAll(openFixture, START_LIMIT_MS);
 beforeEach(calm);
-afterAll(closeStage, START_LIMIT_MS);
+afterAll(closeFixture, START_LIMIT_MS);
 
 describe('nodes that lie or are away', () => {
   it.each<readonly [string, (path: string, answer: unknown) => unknown]>([
@@ -55,9 +55,9 @@ describe('nodes that lie or are away', () => {
       (path, answer) => (path === INFOS ? infosOf(answer).map((info) => ({ ...info, result: 'FAILED' })) : answer),
     ],
   ])('a node that %s makes the deposit wait, and no block is skipped', async (_what, change) => {
-    const to = await shop();
+    const to = await newDepositProject();
     // A second deposit, because a block that shows none at all is refused for that reason.
-    await payTrx(await shop(), 8_000_000);
+    await payTrx(await newDepositProject(), 8_000_000);
     // 7 000 000 is 6acfc0.
     await payToken(to, 7_000_000n);
     await settle();
@@ -70,7 +70,7 @@ describe('nodes that lie or are away', () => {
   });
 
   it('with one of two nodes away, deposits wait', async () => {
-    const to = await shop();
+    const to = await newDepositProject();
     await payTrx(to, 10_000_000);
     await settle();
     spies[0].before = () => 'break';
@@ -82,15 +82,15 @@ describe('nodes that lie or are away', () => {
   });
 
   it('TRX by a contract is held if one node keeps it, credited if both do, and not seen if neither does', async () => {
-    const [one, both] = [await shop(), await shop()];
-    const internal = ({ address }: Shop): Json => ({
+    const [one, both] = [await newDepositProject(), await newDepositProject()];
+    const internal = ({ address }: DepositProject): Json => ({
       caller_address: `41${'ab'.repeat(20)}`,
       transferTo_address: hexOf(address),
       callValueInfo: [{ callValue: 11_000_000 }],
       note: '63616c6c',
     });
     const added =
-      (...to: readonly Shop[]) =>
+      (...to: readonly DepositProject[]) =>
       (path: string, answer: unknown): unknown =>
         path === BLOCK
           ? answer
@@ -99,7 +99,7 @@ describe('nodes that lie or are away', () => {
             );
     meddle([spies[0]], added(both, one));
     meddle([spies[1]], added(both));
-    await payToken(await shop(), 7_000_000n);
+    await payToken(await newDepositProject(), 7_000_000n);
     await settle();
     await follow();
     expect(await depositsOf(both)).toMatchObject([{ status: 'credited', credits: 33_000_000n }]);
@@ -117,7 +117,7 @@ describe('nodes that lie or are away', () => {
       TRON_SOLIDITY_NODE_URLS: spies[0].url,
       DEPOSIT_AUTO_MAX_USD: limit.toString(),
     });
-    const to = await shop();
+    const to = await newDepositProject();
     for (const amount of [20_000_000, 40_000_000, 11_000_000]) {
       await payTrx(to, amount);
       await settle();
@@ -157,7 +157,7 @@ function hideLast(path: string, answer: unknown): unknown {
 describe('workers', () => {
   it('only one of two reads, and what both would record is recorded once', async () => {
     const second = await openWorker();
-    const to = await shop();
+    const to = await newDepositProject();
     for (let payment = 0; payment < 6; payment += 1) {
       await payTrx(to, 10_000_000);
       await settle();
@@ -173,7 +173,7 @@ describe('workers', () => {
 
   it('a worker that lost its turn while it read records nothing', async () => {
     const second = await openWorker();
-    const to = await shop();
+    const to = await newDepositProject();
     await payTrx(to, 10_000_000);
     await settle();
     let isTaken = false;
@@ -199,7 +199,7 @@ describe('workers', () => {
     'ledger-move-balance',
   ])('a worker that dies at %s leaves nothing, and the next one credits the deposit once', async (name) => {
     for (const side of ['before', 'after'] as const) {
-      const to = await shop();
+      const to = await newDepositProject();
       await payTrx(to, 10_000_000);
       await settle();
       const dying = await openWorker();
@@ -232,7 +232,7 @@ describe('the age of the reader', () => {
       1260,
     ],
   ])('that %s', async (_what, change, least, most) => {
-    await shop();
+    await newDepositProject();
     await follow();
     await database.query(`UPDATE deposit_cursor SET ${change}`);
     const metrics = new Metrics();

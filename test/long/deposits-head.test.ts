@@ -7,28 +7,28 @@ import { Numberer } from '../../src/events/numberer.js';
 import {
   INFOS,
   START_LIMIT_MS,
-  type Shop,
+  type DepositProject,
   calm,
   chain,
-  closeStage,
+  closeFixture,
   creditedTo,
   database,
   depositsOf,
   follow,
   meddle,
   mine,
-  openStage,
+  openFixture,
   payToken,
   payTrx,
   settle,
-  shop,
+  newDepositProject,
   spies,
   worker,
 } from '../support/worker/deposit-fixture.js';
 
-beforeAll(openStage, START_LIMIT_MS);
+beforeAll(openFixture, START_LIMIT_MS);
 beforeEach(calm);
-afterAll(closeStage, START_LIMIT_MS);
+afterAll(closeFixture, START_LIMIT_MS);
 
 /** Reads the solid blocks, then those above. */
 async function look(): Promise<void> {
@@ -36,7 +36,7 @@ async function look(): Promise<void> {
   await worker.get(BlockFollower).workBetweenBlocks();
 }
 
-async function eventsOf({ id }: Shop): Promise<string[]> {
+async function eventsOf({ id }: DepositProject): Promise<string[]> {
   while ((await worker.get(Numberer).numberBatch()) > 0);
   const rows = await database.query<{ type: string; payload: string }>(
     `SELECT type, payload FROM event WHERE project_id = $1 AND type LIKE 'deposit.%' ORDER BY position`,
@@ -49,14 +49,14 @@ async function eventsOf({ id }: Shop): Promise<string[]> {
   });
 }
 
-const idOf = async ({ id }: Shop): Promise<string> => {
+const idOf = async ({ id }: DepositProject): Promise<string> => {
   const [row, ...more] = await database.query<{ id: bigint }>(`SELECT id FROM deposit WHERE project_id = $1`, [id]);
   expect(more).toEqual([]);
   return `dep_${row!.id.toString()}`;
 };
 
 it('a deposit is pending from the block on that two nodes have, and credited under the same id', async () => {
-  const to = await shop();
+  const to = await newDepositProject();
   await payTrx(to, 12_000_000);
   await chain.control('node', { index: 1, behind: 1 });
   await mine(1);
@@ -76,7 +76,7 @@ it('a deposit is pending from the block on that two nodes have, and credited und
 });
 
 it('a deposit that would only be held until more arrives is shown when it is solid', async () => {
-  const to = await shop();
+  const to = await newDepositProject();
   await payTrx(to, 9_999_999);
   await mine(1);
   await look();
@@ -88,7 +88,7 @@ it('a deposit that would only be held until more arrives is shown when it is sol
 });
 
 it('a deposit whose block is reverted for good is dropped, and never credited', async () => {
-  const to = await shop();
+  const to = await newDepositProject();
   await mine(3);
   await payTrx(to, 12_000_000);
   await mine(1);
@@ -107,7 +107,7 @@ it('a deposit whose block is reverted for good is dropped, and never credited', 
 });
 
 it('a deposit whose block is reverted, and which comes again in another, stays pending and is credited once', async () => {
-  const to = await shop();
+  const to = await newDepositProject();
   await mine(3);
   await payTrx(to, 12_000_000);
   await mine(1);
@@ -125,7 +125,7 @@ it('a deposit whose block is reverted, and which comes again in another, stays p
 });
 
 it('a deposit that was dropped but is in a solid block after all is credited', async () => {
-  const to = await shop();
+  const to = await newDepositProject();
   await payTrx(to, 12_000_000);
   await mine(1);
   await look();
@@ -138,11 +138,11 @@ it('a deposit that was dropped but is in a solid block after all is credited', a
 });
 
 it('a deposit follows its solid block where that shows another amount or receiver', async () => {
-  const [said, paid] = [await shop(), await shop()];
+  const [said, paid] = [await newDepositProject(), await newDepositProject()];
   await payToken(said, 7_000_000n);
   await look();
   const id = await idOf(said);
-  const hexOf = ({ address }: Shop): string => addressBytes(address)!.subarray(1).toString('hex');
+  const hexOf = ({ address }: DepositProject): string => addressBytes(address)!.subarray(1).toString('hex');
   const [wrong, right] = [hexOf(said), hexOf(paid)];
   await settle();
   meddle(spies, (path, answer) =>

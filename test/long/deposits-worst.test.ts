@@ -11,10 +11,10 @@ import {
   INFOS,
   START_LIMIT_MS,
   type Json,
-  type Shop,
+  type DepositProject,
   calm,
   chain,
-  closeStage,
+  closeFixture,
   creditedTo,
   database,
   depositsOf,
@@ -24,7 +24,7 @@ import {
   infosOf,
   meddle,
   mine,
-  openStage,
+  openFixture,
   openWorker,
   operator,
   otherToken,
@@ -32,16 +32,16 @@ import {
   payTrx,
   rates,
   settle,
-  shop,
+  newDepositProject,
   spies,
   worker,
 } from '../support/worker/deposit-fixture.js';
 
-beforeAll(openStage, START_LIMIT_MS);
+beforeAll(openFixture, START_LIMIT_MS);
 beforeEach(calm);
-afterAll(closeStage, START_LIMIT_MS);
+afterAll(closeFixture, START_LIMIT_MS);
 
-const hexOf = ({ address }: Shop): string => addressBytes(address)!.subarray(1).toString('hex');
+const hexOf = ({ address }: DepositProject): string => addressBytes(address)!.subarray(1).toString('hex');
 
 /** Changes the receipts with event logs, at both nodes. */
 const withLogs = (change: (log: Json) => readonly Json[]): void =>
@@ -73,7 +73,7 @@ describe('nodes', () => {
   ])(
     'no block is skipped while both nodes answer %s, and the deposit is credited once they do not',
     async (_what, change) => {
-      const to = await shop();
+      const to = await newDepositProject();
       await payTrx(to, 10_000_000);
       await payTrx(to, 11_000_000);
       await settle();
@@ -87,7 +87,7 @@ describe('nodes', () => {
   );
 
   it('that have each another block lead to no deposit until they agree', async () => {
-    const to = await shop();
+    const to = await newDepositProject();
     await payTrx(to, 10_000_000);
     await settle();
     await chain.control('faults', { kind: 'own-fork', node: 1, blocks: 8 });
@@ -99,7 +99,7 @@ describe('nodes', () => {
   });
 
   it('of another chain than was read before are refused', async () => {
-    const to = await shop();
+    const to = await newDepositProject();
     await follow();
     const [cursor] = await database.query<{ block_id: Buffer }>(`SELECT block_id FROM deposit_cursor`);
     await database.query(`UPDATE deposit_cursor SET block_id = $1`, [Buffer.alloc(32, 7)]);
@@ -113,8 +113,8 @@ describe('nodes', () => {
   });
 
   it('of which one hides a transaction with its receipt stop the reading, and two that do are found by the audit', async () => {
-    const to = await shop();
-    await payTrx(await shop(), 12_000_000);
+    const to = await newDepositProject();
+    await payTrx(await newDepositProject(), 12_000_000);
     await payTrx(to, 12_000_000);
     await settle();
     meddle([spies[1]], hideLast);
@@ -129,7 +129,7 @@ describe('nodes', () => {
 
 describe('one transaction', () => {
   it('with two transfers to one address and one to another project has all of them credited', async () => {
-    const [one, other] = [await shop(), await shop()];
+    const [one, other] = [await newDepositProject(), await newDepositProject()];
     const [from, to] = [hexOf(one), hexOf(other)];
     withLogs((log) => [log, JSON.parse(JSON.stringify(log).replaceAll(from, to)) as Json, log]);
     await payToken(one, 6_000_000n);
@@ -148,7 +148,7 @@ describe('one transaction', () => {
   });
 
   it('that moves two tokens is a deposit of the accepted one', async () => {
-    const to = await shop();
+    const to = await newDepositProject();
     const other = addressBytes(otherToken)!.subarray(1).toString('hex');
     withLogs((log) => [{ ...log, address: other }, log]);
     await payToken(to, 6_000_000n);
@@ -163,7 +163,7 @@ describe('one transaction', () => {
 });
 
 it('a thousand tiny payments cause no event, and one entry when they are enough', async () => {
-  const to = await shop();
+  const to = await newDepositProject();
   const COUNT = 1000;
   for (let payment = 1; payment <= COUNT; payment += 1) {
     await payTrx(to, payment);
@@ -202,7 +202,7 @@ it('among ten thousand projects each gets what was paid to it', async () => {
   await settle();
   await follow();
   for (const [index, to] of paid.entries()) expect(await creditedTo(to)).toBe((10_000_000n + BigInt(index)) * 3n);
-  const made = await shop();
+  const made = await newDepositProject();
   await payTrx(made, 10_000_000);
   await settle();
   await follow();
@@ -226,7 +226,7 @@ it('one of four exchanges alone gives no rate, and the deposit waits for one', a
       RATE_SOURCES: 'binance,coinbase,kraken,okx',
       RATE_SOURCE_URLS: `binance=${url},coinbase=${url}/none,kraken=${url}/none,okx=${url}/none`,
     });
-    const to = await shop();
+    const to = await newDepositProject();
     await payTrx(to, 10_000_000);
     await payToken(to, 6_000_000n);
     await settle();

@@ -1,7 +1,7 @@
 // A single node behind a connection that loses answers: slower, but no order is given up.
 import 'reflect-metadata';
 import { until } from '../../packages/local/src/wait.js';
-import { Stage } from '../crash/stage.js';
+import { CrashCluster } from '../crash/cluster.js';
 import { openFaultyNode, type FaultyNode } from '../support/nodes/faulty-node.js';
 import { OrderProbe } from '../support/worker/order-probe.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
@@ -14,13 +14,13 @@ const DELIVERY_LIMIT_MS = 120_000;
 
 let store: TestDatabase;
 let redis: TestRedis;
-let stage: Stage;
+let cluster: CrashCluster;
 let full: FaultyNode;
 let solid: FaultyNode;
 
 beforeAll(async () => {
   [store, redis] = await Promise.all([createTestDatabase(), createTestRedis()]);
-  stage = await Stage.open({
+  cluster = await CrashCluster.open({
     databaseUrl: store.url,
     roleUrl: asRole,
     redisUrl: redis.url,
@@ -28,12 +28,12 @@ beforeAll(async () => {
     solidLag: 3,
     walletsTrx: [500_000, 500_000, 500_000],
   });
-  full = await openFaultyNode(stage.world.fullUrls[0]!);
-  solid = await openFaultyNode(stage.world.solidUrls[0]!);
+  full = await openFaultyNode(cluster.service.fullUrls[0]!);
+  solid = await openFaultyNode(cluster.service.solidUrls[0]!);
 }, START_LIMIT_MS);
 
 afterAll(async () => {
-  await stage.close();
+  await cluster.close();
   await Promise.all([full.close(), solid.close()]);
   await redis.close();
   await store.drop();
@@ -44,14 +44,14 @@ it(
   async () => {
     full.fail({ kind: 'drops', every: 5 });
     solid.fail({ kind: 'drops', every: 5 });
-    await stage.world.startWorker({ TRON_FULL_NODE_URLS: full.url, TRON_SOLIDITY_NODE_URLS: solid.url });
-    const probe = new OrderProbe(stage);
-    const receivers = stage.world.accounts.map(({ address }) => address);
+    await cluster.service.startWorker({ TRON_FULL_NODE_URLS: full.url, TRON_SOLIDITY_NODE_URLS: solid.url });
+    const probe = new OrderProbe(cluster);
+    const receivers = cluster.service.accounts.map(({ address }) => address);
     const keys = await Promise.all(
       Array.from({ length: ORDERS }, (_, index) => probe.rent(receivers[index % receivers.length]!, 32_000, 3600)),
     );
     const counts = async (): Promise<Record<string, number>> => {
-      const rows = await stage.database.query<{ status: string; count: number }>(
+      const rows = await cluster.database.query<{ status: string; count: number }>(
         'SELECT status, count(*)::int AS count FROM orders WHERE key = ANY ($1) GROUP BY status',
         [keys],
       );
@@ -67,7 +67,7 @@ it(
     );
     expect(await counts()).toEqual({ delivered: ORDERS });
     // Every attempt is recorded, also one without an answer.
-    const silent = await stage.database.query(
+    const silent = await cluster.database.query(
       'SELECT id FROM chain_tx t WHERE sends > 0 AND NOT EXISTS (SELECT FROM broadcast b WHERE b.chain_tx_id = t.id)',
     );
     expect(silent).toEqual([]);

@@ -8,7 +8,7 @@ import { Metrics } from '../../src/observability/metrics.js';
 import { HmacCustomer, type Customer } from '../support/api/client.js';
 import { EventStream, StreamRefused } from '../support/api/event-stream.js';
 import { makeCustomer, openApi, type TestApi } from '../support/api/factory.js';
-import { scrape, startMember, type FleetProcess } from '../support/api/processes.js';
+import { scrape, startProcess, type ServiceProcess } from '../support/api/processes.js';
 import { openLog } from '../support/log.js';
 import { settings } from '../support/cli.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
@@ -228,7 +228,7 @@ test('a reader that accepts nothing is cut off with little of the log in memory,
 
 describe('a process of its own', () => {
   /** Returns the bytes of its heap and buffers after garbage collection. */
-  async function memoryOf(member: FleetProcess): Promise<number> {
+  async function memoryOf(member: ServiceProcess): Promise<number> {
     member.process.signal('SIGUSR2');
     // Twice, for objects that the first collection released.
     await sleep(1500);
@@ -239,7 +239,7 @@ describe('a process of its own', () => {
   }
 
   test('holds 2 000 streams in bounded memory, sends to all of them, and on SIGTERM ends each one without losing an event', async () => {
-    const member = await startMember('api', {
+    const member = await startProcess('api', {
       ...env,
       NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} --require ${process.cwd()}/bench/collect-garbage.cjs`,
       MAX_CONNECTIONS: '4000',

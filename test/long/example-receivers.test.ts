@@ -13,7 +13,7 @@ import { until } from '../../packages/local/src/wait.js';
 import { openCgiHost } from './cgi-host.js';
 import { keepSaid, noteWebhookSecret } from '../setup/canary.js';
 import { openSender, type TestSender } from '../support/webhooks/sender.js';
-import { openWebhookWorld, type WebhookWorld } from '../support/webhooks/webhook-fixture.js';
+import { openWebhookFixture, type WebhookFixture } from '../support/webhooks/webhook-fixture.js';
 
 const execute = promisify(execFile);
 const FOLDER = new URL('../../examples/', import.meta.url).pathname;
@@ -58,7 +58,7 @@ const HERE = await Promise.all(Object.values(LANGUAGES).map(({ needs }) => isHer
 const RUNNABLE = Object.keys(LANGUAGES).filter((_, index) => HERE[index]);
 
 let folder: string;
-let world: WebhookWorld;
+let fixture: WebhookFixture;
 let sender: TestSender;
 const ports: Record<string, number> = {};
 
@@ -69,17 +69,17 @@ beforeAll(async () => {
     await execute('go', ['build', '-o', folder, './receive'], { cwd: `${FOLDER}go`, timeout: 120_000 });
   }
   for (const language of RUNNABLE) ports[language] = await freePort();
-  world = await openWebhookWorld({
+  fixture = await openWebhookFixture({
     WEBHOOK_PORTS: Object.values(ports).join(','),
     WEBHOOK_ALLOW_HTTP: 'true',
     WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8',
   });
-  sender = await openSender(world.env);
+  sender = await openSender(fixture.env);
 }, 180_000);
 
 afterAll(async () => {
   await sender.app.close();
-  await world.close();
+  await fixture.close();
   await rm(folder, { recursive: true });
 });
 
@@ -176,15 +176,15 @@ it('bash, Node and Python are on every machine that runs this test', () => {
 it.each(RUNNABLE)(
   '%s accepts what the sender delivers, each event once, however often it is sent',
   async (language) => {
-    const customer = await world.newCustomer();
-    const { id, secret } = await world.newWebhook(customer, { url: urlOf(language), types: TYPES });
+    const customer = await fixture.newCustomer();
+    const { id, secret } = await fixture.newWebhook(customer, { url: urlOf(language), types: TYPES });
     const receiver = await startReceiver(language, secret);
     try {
       const deliveries = async (): Promise<{ id: string; status: string; event_id: string }[]> =>
         (await customer.get(`/v1/webhooks/${id}/deliveries`)).body.items;
       const areDelivered = (count: number) => async (): Promise<boolean> =>
         (await deliveries()).filter(({ status }) => status === 'delivered').length === count;
-      await world.happen(customer);
+      await fixture.happen(customer);
       await sender.run(areDelivered(2));
       const first = await taken(receiver.inbox);
       const [delivery] = await deliveries();
@@ -193,7 +193,7 @@ it.each(RUNNABLE)(
       await customer.post(`/v1/webhooks/${id}/rotate`, {});
       await sender.run(areDelivered(3));
       expect(await taken(receiver.inbox)).toEqual(first);
-      await world.happen(customer);
+      await fixture.happen(customer);
       await sender.run(areDelivered(5));
       const all = await taken(receiver.inbox);
       const { items } = (await customer.get('/v1/events')).body as { items: { id: string; type: string }[] };

@@ -7,12 +7,12 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { startNode, type NodeProcess } from '../../packages/local/src/processes.js';
 import { Merchant } from '../../packages/local/src/merchant.js';
-import { announced } from '../support/api/announcement.js';
+import { afterAnnouncement } from '../support/api/announcement.js';
 import type { SignatureSchemes } from '../../src/domain/scopes.js';
 import type { Customer } from '../support/api/client.js';
 import { AUTHOR, makeCustomer } from '../support/api/factory.js';
 import { installSdk } from '../support/api/installed-sdk.js';
-import { openOrderWorld, withKey, type OrderWorld } from '../support/api/order-fixture.js';
+import { openOrderFixture, withKey, type OrderFixture } from '../support/api/order-fixture.js';
 import { ScriptedService, type Reply } from '../support/api/scripted-service.js';
 import { envAs } from '../setup/roles.js';
 
@@ -41,7 +41,7 @@ const HERE = await Promise.all(Object.values(LANGUAGES).map(([command]) => isHer
 const RUNNABLE = Object.keys(LANGUAGES).filter((_, index) => HERE[index]);
 
 let folder: string;
-let world: OrderWorld;
+let fixture: OrderFixture;
 let worker: NodeProcess<unknown>;
 let customer: Customer;
 
@@ -55,14 +55,14 @@ beforeAll(async () => {
     LANGUAGES['go'] = [join(folder, 'energy')];
     await execute('go', ['build', '-o', folder, './energy.go'], { cwd: `${FOLDER}go`, timeout: 120_000 });
   }
-  world = await openOrderWorld({ DURATION_MIN_SEC: String(RENTAL_SEC) });
-  customer = await makeCustomer(world.api);
-  worker = await startNode('dist/bundle/main.worker.js', { name: 'the worker', env: envAs(world.env, 'worker') });
+  fixture = await openOrderFixture({ DURATION_MIN_SEC: String(RENTAL_SEC) });
+  customer = await makeCustomer(fixture.api);
+  worker = await startNode('dist/bundle/main.worker.js', { name: 'the worker', env: envAs(fixture.env, 'worker') });
 }, 180_000);
 
 afterAll(async () => {
   await worker.stop();
-  await world.close();
+  await fixture.close();
   await rm(folder, { recursive: true });
 });
 
@@ -74,7 +74,7 @@ interface Ran {
 
 async function run(language: string, args: readonly string[], env: Record<string, string> = {}): Promise<Ran> {
   const [command, ...first] = LANGUAGES[language]!;
-  const signer = { BASE_URL: world.api.baseUrl, MERCHANT: customer.merchant, API_KEY: customer.apiKey };
+  const signer = { BASE_URL: fixture.api.baseUrl, MERCHANT: customer.merchant, API_KEY: customer.apiKey };
   const options = { env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...signer, ...env }, timeout: 50_000 };
   const { code, stdout, stderr } = await execute(command, [...first, ...args], options).then(
     (done) => ({ code: 0, ...done }),
@@ -84,8 +84,8 @@ async function run(language: string, args: readonly string[], env: Record<string
 }
 
 const takeSignatures = (signatureSchemes: SignatureSchemes): Promise<void> =>
-  announced([world.api.app], customer, () =>
-    world.api.projects.setOptions(customer.merchant, { signatureSchemes }, AUTHOR),
+  afterAnnouncement([fixture.api.app], customer, () =>
+    fixture.api.projects.setOptions(customer.merchant, { signatureSchemes }, AUTHOR),
   );
 
 it.each(RUNNABLE)('%s refuses an amount that is not a whole number, and sends nothing', async (language) => {
@@ -109,7 +109,7 @@ const SCHEMES = ['hmac', 'md5'] as const;
 const RUNS = RUNNABLE.flatMap((language) => SCHEMES.map((scheme) => [language, scheme] as const));
 
 it.each(RUNS)('%s, signed by %s, buys by a quote, once, and reads the order', async (language, scheme) => {
-  const receiver = world.receiver(10 + RUNS.findIndex((each) => each[0] === language && each[1] === scheme));
+  const receiver = fixture.receiver(10 + RUNS.findIndex((each) => each[0] === language && each[1] === scheme));
   await takeSignatures(scheme);
   const example = (of: string, args: readonly string[], env: Record<string, string> = {}) =>
     run(of, args, { SIGNATURES: scheme, ...env });
@@ -141,7 +141,7 @@ it.each(RUNS)('%s, signed by %s, buys by a quote, once, and reads the order', as
 
 it('Node extends a rental once it is settled, once for each key', async () => {
   await takeSignatures('hmac');
-  const quoted = await run('node', ['quote', world.receiver(3), '65000', '3600']);
+  const quoted = await run('node', ['quote', fixture.receiver(3), '65000', '3600']);
   const { body: bought } = await run('node', ['order', String(quoted.body['ref']), 'long']);
   const read = async () => (await run('node', ['get', 'long'])).body;
   const { body: settled } = await until(read, (order) => order['settled'] === true);
@@ -160,7 +160,7 @@ it.each(RUNNABLE)('%s labels an order, and finds it by its reference', async (la
     duration_sec: RENTAL_SEC,
     energy: 65_000,
     metadata: { cart: '7' },
-    receive_address: world.receiver(5),
+    receive_address: fixture.receiver(5),
     reference,
   });
   const key = `${language} labelled`;
@@ -173,7 +173,7 @@ it.each(RUNNABLE)('%s labels an order, and finds it by its reference', async (la
 
 it.each(RUNNABLE)('%s sets an auto-delegation for an address, and removes it', async (language) => {
   await takeSignatures('hmac');
-  const address = world.receiver(4);
+  const address = fixture.receiver(4);
   const path = `/v1/auto-delegations/${address}`;
   const terms = ['65000', '0'] as const;
   const body = JSON.stringify({ daily_cap_credits: 0, keep_energy: 65_000 });
@@ -245,9 +245,9 @@ it.each(REPEATING.flatMap((language) => LOSSES.map(([loss, reply]) => [language,
 
 it('the merchant of the demo signs by HMAC too', async () => {
   await takeSignatures('hmac');
-  const merchant = new Merchant(world.api.baseUrl, customer.merchant, customer.apiKey, 'hmac');
+  const merchant = new Merchant(fixture.api.baseUrl, customer.merchant, customer.apiKey, 'hmac');
   expect((await merchant.get('/v1/orders/a%2Fb?x=%20')).status).toBe(404);
-  const terms = { receive_address: world.receiver(2), duration_sec: RENTAL_SEC };
+  const terms = { receive_address: fixture.receiver(2), duration_sec: RENTAL_SEC };
   expect((await merchant.post('/v1/orders', terms, { 'Idempotency-Key': 'by HMAC' })).status).toBe(202);
 });
 
@@ -276,7 +276,7 @@ async function firstHour(): Promise<Map<string, unknown>> {
   };
   const read = async (): Promise<Record<string, unknown>> => (await customer.get('/v1/orders/guide')).body;
   await keep('balance', customer.get('/v1/balance'));
-  const terms = { receive_address: world.receiver(1), duration_sec: RENTAL_SEC };
+  const terms = { receive_address: fixture.receiver(1), duration_sec: RENTAL_SEC };
   const { ref } = await keep('quote', customer.post('/v1/quotes', terms));
   const buy = (key: string, more = {}) => customer.post('/v1/orders', { quote_ref: ref }, { ...withKey(key), ...more });
   await keep('order', buy('guide'));

@@ -1,25 +1,25 @@
 // Explained findings: they cover the same disagreement with changing figures, up to the explained amount.
-import { ReconcileWorld } from '../support/worker/reconciliation-fixture.js';
+import { ReconciliationFixture } from '../support/worker/reconciliation-fixture.js';
 
-let world: ReconcileWorld;
+let fixture: ReconciliationFixture;
 
 beforeAll(async () => {
-  world = await ReconcileWorld.open();
-  await world.syncAll();
+  fixture = await ReconciliationFixture.open();
+  await fixture.syncAll();
 });
 
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
 const drift = (by: number): Promise<void> =>
-  world.byHand(`UPDATE credit_account SET balance_credits = balance_credits + ${by.toString()}`);
+  fixture.byHand(`UPDATE credit_account SET balance_credits = balance_credits + ${by.toString()}`);
 
 async function fingerprintsOf(check: string): Promise<string[]> {
-  const { checks } = await world.verify();
+  const { checks } = await fixture.verify();
   return checks.find((each) => each.check === check)!.findings.map(({ fingerprint }) => fingerprint);
 }
 
 async function explain(...fingerprints: string[]): Promise<void> {
-  const { code, err } = await world.cli('verify', 'explain', ...fingerprints, '--yes', '--reason', 'checked');
+  const { code, err } = await fixture.cli('verify', 'explain', ...fingerprints, '--yes', '--reason', 'checked');
   expect(`${code.toString()} ${err}`).toMatch(/^0 /);
 }
 
@@ -41,21 +41,21 @@ it('an explanation covers the explained amount and less, and neither more nor th
 });
 
 it('a delegation in excess keeps its name while it grows, and stays explained while rentals come and go', async () => {
-  const receiver = world.world.accounts[1]!.address;
-  await world.delegateBehindOurBack(1, receiver, 100);
+  const receiver = fixture.service.accounts[1]!.address;
+  await fixture.delegateForeign(1, receiver, 100);
   const [found] = await fingerprintsOf('open-delegations');
   await explain(found!);
   for (let count = 0; count < 3; count += 1) {
-    await world.buy(receiver);
+    await fixture.buy(receiver);
     expect(await fingerprintsOf('open-delegations')).toEqual([]);
   }
-  await world.delegateBehindOurBack(1, receiver, 50);
+  await fixture.delegateForeign(1, receiver, 50);
   expect(await fingerprintsOf('open-delegations')).toEqual([found]);
 });
 
 it('names a wallet with an explained excess again when the excess grows', async () => {
   const over = (trx: number): Promise<void> =>
-    world.byHand(
+    fixture.byHand(
       `UPDATE pool_slot SET free_sun = free_sun + ${trx.toString()}::bigint * 1000000
         WHERE slot_no = (SELECT min(slot_no) FROM pool_slot) AND wallet_id = (SELECT min(id) FROM pool_wallet WHERE role = 'pool')`,
     );
@@ -71,15 +71,15 @@ it('an explanation can be withdrawn, and that is recorded', async () => {
   await drift(20);
   const [found] = await fingerprintsOf('ledger-balance');
   await explain(found!);
-  const listed = await world.cli('verify', 'explained', '--json');
+  const listed = await fixture.cli('verify', 'explained', '--json');
   expect(listed.json()).toMatchObject({
     explained: expect.arrayContaining([expect.objectContaining({ fingerprint: found })]),
   });
   const withdraw = (fingerprint: string) =>
-    world.cli('verify', 'withdraw', fingerprint, '--yes', '--reason', 'it was wrong');
+    fixture.cli('verify', 'withdraw', fingerprint, '--yes', '--reason', 'it was wrong');
   expect((await withdraw(found!)).code).toBe(0);
   expect(await fingerprintsOf('ledger-balance')).toEqual([found]);
   expect((await withdraw(found!)).err).toMatch(/There is no explanation of/);
-  const audited = await world.cli('audit', 'list', '--action', 'verify.withdraw', '--json');
+  const audited = await fixture.cli('audit', 'list', '--action', 'verify.withdraw', '--json');
   expect(audited.json()).toMatchObject({ entries: [{ subject: found, reason: 'it was wrong' }] });
 });

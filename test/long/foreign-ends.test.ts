@@ -3,24 +3,24 @@
 import { until } from '../../packages/local/src/wait.js';
 import { takenBy } from '../../src/reconciliation/foreign-undelegations.js';
 import { newOwner } from '../support/chain/order-chain.js';
-import { namesOf, ReconcileWorld } from '../support/worker/reconciliation-fixture.js';
+import { namesOf, ReconciliationFixture } from '../support/worker/reconciliation-fixture.js';
 import { asAdmin } from '../setup/admin.js';
 
-let world: ReconcileWorld;
+let fixture: ReconciliationFixture;
 
 beforeAll(async () => {
-  world = await ReconcileWorld.open();
-  await world.syncAll();
+  fixture = await ReconciliationFixture.open();
+  await fixture.syncAll();
 });
 
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
 /** Creates an account, so that tests do not share rentals. */
 async function newReceiver(): Promise<string> {
-  const { bank, wallet } = world.world;
+  const { bank, wallet } = fixture.service;
   const { address } = newOwner();
   const gift = { owner_address: bank.address, to_address: address, amount: 1_000_000 };
-  await world.solid(await wallet.send('createtransaction', gift, bank));
+  await fixture.solid(await wallet.send('createtransaction', gift, bank));
   return address;
 }
 
@@ -33,8 +33,8 @@ interface Rental {
 }
 
 async function rental(receiver: string, durationSec: number): Promise<Rental> {
-  const id = await world.rent(receiver, 65_000, durationSec);
-  const [row] = await world.database.query<{ key: string; wallet: string; sun: bigint }>(
+  const id = await fixture.rent(receiver, 65_000, durationSec);
+  const [row] = await fixture.database.query<{ key: string; wallet: string; sun: bigint }>(
     `SELECT o.key, w.address AS wallet, l.amount_sun AS sun FROM orders o JOIN leg l ON l.order_id = o.id
        JOIN pool_wallet w ON w.id = l.wallet_id WHERE o.id = $1`,
     [id],
@@ -49,17 +49,17 @@ async function siblings(): Promise<readonly [Rental, Rental]> {
   return short.wallet === long.wallet ? [short, long] : siblings();
 }
 
-const answerOf = async (order: Rental) => (await world.customer.get(`/v1/orders/${order.key}`)).body;
+const answerOf = async (order: Rental) => (await fixture.customer.get(`/v1/orders/${order.key}`)).body;
 
 async function standing(order: Rental): Promise<number> {
-  const index = world.world.poolWallets.findIndex(({ address }) => address === order.wallet);
-  return world.delegatedSun(index, order.receiver);
+  const index = fixture.service.poolWallets.findIndex(({ address }) => address === order.wallet);
+  return fixture.delegatedSun(index, order.receiver);
 }
 
 /** Repeats passes of the reconciler until `isSo` returns true. */
 async function passUntil(what: string, isSo: () => Promise<boolean>): Promise<void> {
   const look = async (): Promise<true | undefined> => {
-    await world.pass();
+    await fixture.pass();
     return (await isSo()) ? true : undefined;
   };
   await until(look, 20_000, what);
@@ -69,7 +69,7 @@ const isEnded = (order: Rental) => async () => 'ended_early_by' in (await answer
 
 it('a rental that the wallet’s owner reclaimed ends with that act, its sibling goes on, and the wallet sells again', async () => {
   const [short, long] = await siblings();
-  const txid = await world.undelegateForeign(short.wallet, short.receiver, short.sun);
+  const txid = await fixture.undelegateForeign(short.wallet, short.receiver, short.sun);
   await passUntil('the act being held against the rental', isEnded(short));
   const ended = await answerOf(short);
   expect(ended).toMatchObject({ status: 'delivered', settled: true, ended_early_by: txid, needs_attention: false });
@@ -77,41 +77,41 @@ it('a rental that the wallet’s owner reclaimed ends with that act, its sibling
   expect(ended.delegations).toMatchObject([{ reclaim_txid: txid }]);
   expect(await answerOf(long)).not.toHaveProperty('ended_early_by');
   expect(await standing(long)).toBe(long.sun);
-  await world.syncAll();
-  await world.pass();
-  expect(namesOf(await world.verify())).toEqual([]);
-  expect((await world.wallet(short.wallet)).pause_reason).toBeNull();
-  expect(await world.metric('early_reclaims_total')).toEqual(['early_reclaims_total 1']);
+  await fixture.syncAll();
+  await fixture.pass();
+  expect(namesOf(await fixture.verify())).toEqual([]);
+  expect((await fixture.wallet(short.wallet)).pause_reason).toBeNull();
+  expect(await fixture.metric('early_reclaims_total')).toEqual(['early_reclaims_total 1']);
 });
 
 it('one act that took everything from a receiver ends all its rentals', async () => {
   const [short, long] = await siblings();
-  const txid = await world.undelegateForeign(short.wallet, short.receiver, short.sun + long.sun);
+  const txid = await fixture.undelegateForeign(short.wallet, short.receiver, short.sun + long.sun);
   await passUntil('the act being held against the rentals', isEnded(long));
   for (const order of [short, long]) expect(await answerOf(order)).toMatchObject({ ended_early_by: txid });
-  await world.syncAll();
-  expect(namesOf(await world.verify())).toEqual([]);
+  await fixture.syncAll();
+  expect(namesOf(await fixture.verify())).toEqual([]);
 });
 
 it('an act with the service’s own key from elsewhere ends the rental, and stops every sale until the operator explains it', async () => {
   const [short] = await siblings();
-  const txid = await world.undelegateForeign(short.wallet, short.receiver, short.sun, true);
+  const txid = await fixture.undelegateForeign(short.wallet, short.receiver, short.sun, true);
   await passUntil('the act being held against the rental', isEnded(short));
   expect(await answerOf(short)).toMatchObject({ ended_early_by: txid });
-  await world.pass();
-  expect((await world.wallets()).map(({ status }) => status)).toEqual(Array(4).fill('paused'));
-  const { code } = await world.cli('verify', 'explain', '--all', '--yes', '--reason', 'the key was used by hand');
+  await fixture.pass();
+  expect((await fixture.wallets()).map(({ status }) => status)).toEqual(Array(4).fill('paused'));
+  const { code } = await fixture.cli('verify', 'explain', '--all', '--yes', '--reason', 'the key was used by hand');
   expect(code).toBe(0);
-  await world.syncAll();
-  await world.pass();
-  expect((await world.wallets()).map(({ status }) => status)).toEqual(Array(4).fill('active'));
+  await fixture.syncAll();
+  await fixture.pass();
+  expect((await fixture.wallets()).map(({ status }) => status)).toEqual(Array(4).fill('active'));
 });
 
 it('an act waits for our undelegation under way, and ends the rental once that undelegation is dead', async () => {
   const order = await rental(await newReceiver(), 60);
-  const [rule] = await world.faults([{ kind: 'accept-then-drop', path: 'wallet/broadcasthex', rate: 1 }]);
+  const [rule] = await fixture.faults([{ kind: 'accept-then-drop', path: 'wallet/broadcasthex', rate: 1 }]);
   const isSending = async (): Promise<true | undefined> => {
-    const [row] = await world.database.query(
+    const [row] = await fixture.database.query(
       `SELECT FROM chain_tx WHERE order_id = $1 AND purpose = 'reclaim' AND status = 'sending'`,
       [order.id],
     );
@@ -120,29 +120,29 @@ it('an act waits for our undelegation under way, and ends the rental once that u
   let txid: string;
   try {
     await until(isSending, 20_000, 'the reclaim being sent');
-    txid = await world.undelegateForeign(order.wallet, order.receiver, order.sun);
-    await world.pass();
+    txid = await fixture.undelegateForeign(order.wallet, order.receiver, order.sun);
+    await fixture.pass();
     const answer = await answerOf(order);
     // Only while our transaction is not dead: its death frees the act.
     if ((await isSending()) === true) expect(answer).not.toHaveProperty('reclaimed_at');
   } finally {
-    await world.clearFault(rule);
+    await fixture.clearFault(rule);
   }
   const isOver = async () => 'reclaimed_at' in (await answerOf(order));
   await passUntil('the act being held against the rental', isOver);
   // Reclaimed after its end, though by the foreign act.
   expect(await answerOf(order)).toMatchObject({ status: 'delivered', delegations: [{ reclaim_txid: txid }] });
-  await world.syncAll();
-  expect(namesOf(await world.verify())).toEqual([]);
+  await fixture.syncAll();
+  expect(namesOf(await fixture.verify())).toEqual([]);
 });
 
 it('an act counts for the rental that it took, although a newer rental of the same amount is not final yet', async () => {
   const receiver = await newReceiver();
   const order = await rental(receiver, 86_400);
-  await asAdmin(world.world.databaseUrl, async (client) => {
+  await asAdmin(fixture.service.databaseUrl, async (client) => {
     // The next rental's delegation is on chain, but cannot be recorded as final while this session locks its row.
     const isHeld = async (): Promise<true | undefined> => {
-      await world.buy(receiver, 65_000, 86_400);
+      await fixture.buy(receiver, 65_000, 86_400);
       const lock = async (): Promise<'held' | 'final' | undefined> => {
         await client.query('BEGIN');
         const { rows } = await client.query<{ status: string; wallet: string }>(
@@ -157,22 +157,22 @@ it('an act counts for the rental that it took, although a newer rental of the sa
       return (await until(lock, 20_000, 'the next delegation')) === 'held' ? true : undefined;
     };
     await until(isHeld, 20_000, 'a delegation that is not final yet');
-    const txid = await world.undelegateForeign(order.wallet, receiver, order.sun);
-    await world.pass();
-    await world.pass();
+    const txid = await fixture.undelegateForeign(order.wallet, receiver, order.sun);
+    await fixture.pass();
+    await fixture.pass();
     await client.query('COMMIT');
     await passUntil('the act being held against the rental', isEnded(order));
     expect(await answerOf(order)).toMatchObject({ ended_early_by: txid });
   });
-  await world.syncAll();
-  expect(namesOf(await world.verify())).toEqual([]);
+  await fixture.syncAll();
+  expect(namesOf(await fixture.verify())).toEqual([]);
 });
 
 it('an act whose leg is held by another session holds up no other act', async () => {
   const [held, free] = [await rental(await newReceiver(), 3600), await rental(await newReceiver(), 3600)];
-  await world.undelegateForeign(held.wallet, held.receiver, held.sun);
-  await world.undelegateForeign(free.wallet, free.receiver, free.sun);
-  await asAdmin(world.world.databaseUrl, async (client) => {
+  await fixture.undelegateForeign(held.wallet, held.receiver, held.sun);
+  await fixture.undelegateForeign(free.wallet, free.receiver, free.sun);
+  await asAdmin(fixture.service.databaseUrl, async (client) => {
     await client.query('BEGIN');
     await client.query('SELECT FROM leg WHERE order_id = $1 FOR UPDATE', [held.id]);
     await passUntil('the other act being held against its rental', isEnded(free));
@@ -180,21 +180,21 @@ it('an act whose leg is held by another session holds up no other act', async ()
     await client.query('COMMIT');
   });
   await passUntil('the act being held against its rental', isEnded(held));
-  await world.syncAll();
-  expect(namesOf(await world.verify())).toEqual([]);
+  await fixture.syncAll();
+  expect(namesOf(await fixture.verify())).toEqual([]);
 });
 
 it('what no act explains is ended by the operator alone, and only while the chain shows it missing', async () => {
   const [short, long] = await siblings();
   const close = (order: Rental, ...more: string[]) =>
-    world.cli('orders', 'close-leg', order.id.toString(), '--yes', '--reason', 'sold twice by hand', ...more);
+    fixture.cli('orders', 'close-leg', order.id.toString(), '--yes', '--reason', 'sold twice by hand', ...more);
   const refused = await close(short);
   expect(refused.code).toBe(1);
   expect(refused.err).toMatch(/still shows all energy/);
   // More than the first rental and less than both, so that it fits no single rental.
-  const txid = await world.undelegateForeign(short.wallet, short.receiver, short.sun + 1_000_000_000);
-  await world.pass();
-  await world.pass();
+  const txid = await fixture.undelegateForeign(short.wallet, short.receiver, short.sun + 1_000_000_000);
+  await fixture.pass();
+  await fixture.pass();
   expect(await answerOf(short)).not.toHaveProperty('ended_early_by');
   const wrong = await close(short, '--txid', 'ab'.repeat(32));
   expect(wrong.err).toMatch(/No solid block contains this transaction/);
@@ -203,33 +203,33 @@ it('what no act explains is ended by the operator alone, and only while the chai
   expect((await close(long)).code).toBe(0);
   expect(await answerOf(long)).toMatchObject({ settled: true });
   expect((await answerOf(long)).reclaimed_at).toBeDefined();
-  const audited = await world.cli('audit', 'list', '--action', 'orders.close-leg', '--json');
+  const audited = await fixture.cli('audit', 'list', '--action', 'orders.close-leg', '--json');
   expect(audited.json()).toMatchObject({
     entries: [
       { actor: 'tester', action: 'orders.close-leg', subject: long.id.toString(), reason: 'sold twice by hand' },
       { subject: short.id.toString(), detail: { txid } },
     ],
   });
-  expect((await world.cli('audit', 'list', '--by', 'nobody', '--json')).json()).toEqual({ entries: [] });
-  const explained = await world.cli('verify', 'explain', '--all', '--yes', '--reason', 'what is left is known');
+  expect((await fixture.cli('audit', 'list', '--by', 'nobody', '--json')).json()).toEqual({ entries: [] });
+  const explained = await fixture.cli('verify', 'explain', '--all', '--yes', '--reason', 'what is left is known');
   expect(explained.code).toBe(0);
 });
 
 it('an order requeued while it runs does not count against its wallet: its delegation is not new', async () => {
   const order = await rental(await newReceiver(), 3600);
-  const legs = () => world.database.query(`SELECT changed_at FROM leg WHERE order_id = $1`, [order.id]);
+  const legs = () => fixture.database.query(`SELECT changed_at FROM leg WHERE order_id = $1`, [order.id]);
   const before = await legs();
   expect(before).toHaveLength(1);
-  expect((await world.cli('orders', 'requeue', order.id.toString(), '--reason', 'impatient')).code).toBe(0);
+  expect((await fixture.cli('orders', 'requeue', order.id.toString(), '--reason', 'impatient')).code).toBe(0);
   expect(await legs()).toEqual(before);
 });
 
 it('a compensation is booked and shown, and never exceeds the order’s charge', async () => {
   const order = await rental(await newReceiver(), 3600);
   const { credits } = await answerOf(order);
-  const balance = async () => (await world.customer.get('/v1/balance')).body.credits_balance as number;
+  const balance = async () => (await fixture.customer.get('/v1/balance')).body.credits_balance as number;
   const give = (amount: number, ...more: string[]) =>
-    world.cli('orders', 'compensate', order.id.toString(), '--credits', amount.toString(), '--yes', ...more);
+    fixture.cli('orders', 'compensate', order.id.toString(), '--credits', amount.toString(), '--yes', ...more);
   const before = await balance();
   expect((await give(1)).code).toBe(2);
   expect((await give(1000, '--reason', 'ended early')).code).toBe(0);
@@ -243,20 +243,20 @@ it('a compensation is booked and shown, and never exceeds the order’s charge',
     { credits: 1000, reason: 'ended early' },
     { credits: 2000, reason: 'and once more' },
   ]);
-  const keys = await world.database.query<{ entry_key: string }>(
+  const keys = await fixture.database.query<{ entry_key: string }>(
     `SELECT entry_key FROM credit_entry WHERE kind = 'compensation' ORDER BY id`,
   );
   const id = order.id.toString();
   expect(keys.map(({ entry_key }) => entry_key)).toEqual([`compensation:${id}:1`, `compensation:${id}:2`]);
   const many = await Promise.all([1, 2, 3].map(() => give(Number(credits) - 3000, '--reason', 'all at once')));
   expect(many.map(({ code }) => code).sort()).toEqual([0, 1, 1]);
-  expect(namesOf(await world.verify()).filter((name) => name.startsWith('order-'))).toEqual([]);
+  expect(namesOf(await fixture.verify()).filter((name) => name.startsWith('order-'))).toEqual([]);
 });
 
 it('a compensation with a number is booked once, whatever is repeated', async () => {
   const order = await rental(await newReceiver(), 3600);
   const give = (amount: number, number: number) =>
-    world.cli(
+    fixture.cli(
       ...['orders', 'compensate', order.id.toString(), '--credits', amount.toString(), '--number', number.toString()],
       ...['--reason', 'ended early', '--yes', '--json'],
     );
@@ -284,7 +284,7 @@ it('a compensation with a number is booked once, whatever is repeated', async ()
 it('the database refuses a leg that ends without an undelegation, an act or a statement of the operator', async () => {
   const order = await rental(await newReceiver(), 3600);
   const end = (set: string) =>
-    world.database.query(`UPDATE leg SET status = 'reclaimed' ${set} WHERE order_id = ${order.id.toString()}`);
+    fixture.database.query(`UPDATE leg SET status = 'reclaimed' ${set} WHERE order_id = ${order.id.toString()}`);
   await expect(end('')).rejects.toThrow(/ended without an undelegation/);
   await expect(end(', closed_at = now()')).rejects.toThrow(/has a time, and an act or a reason/);
 });

@@ -5,14 +5,14 @@ import pg from 'pg';
 import {
   api,
   callers,
-  clearStage,
-  closeStage,
+  clearFixture,
+  closeFixture,
   devnet,
   freeSun,
   full,
-  Hand,
+  SteppedWorker,
   mine,
-  openStageWithCalls,
+  openFixtureWithCalls,
   orderOf,
   PAST_VALIDITY,
   pool,
@@ -22,15 +22,15 @@ import {
   solid,
   SOLID_LAG,
   START_LIMIT_MS,
-  stageDatabaseUrl,
+  fixtureDatabaseUrl,
   statusesOf,
   txsOf,
 } from '../support/worker/fulfilment-fixture.js';
 import type { SpyNode } from '../support/nodes/spy-node.js';
 
-beforeAll(() => openStageWithCalls(), START_LIMIT_MS);
-afterEach(clearStage, START_LIMIT_MS);
-afterAll(closeStage, START_LIMIT_MS);
+beforeAll(() => openFixtureWithCalls(), START_LIMIT_MS);
+afterEach(clearFixture, START_LIMIT_MS);
+afterAll(closeFixture, START_LIMIT_MS);
 
 const answersTo = async (key: string): Promise<string[]> => {
   const rows = await api.database.query<{ answer: string }>(
@@ -43,18 +43,18 @@ const answersTo = async (key: string): Promise<string[]> => {
 
 describe('the pool', () => {
   it('does not sell the newest leg again by a node that is one block behind', async () => {
-    const hand = await Hand.open();
+    const worker = await SteppedWorker.open();
     await rent(receivers[0]!);
     await mine();
-    await hand.look();
-    await hand.advance();
+    await worker.followChain();
+    await worker.advance();
     await mine();
-    await hand.look();
-    await hand.poolSync().syncWallet(pool.address);
+    await worker.followChain();
+    await worker.poolSync().syncWallet(pool.address);
     const left = await freeSun();
     await devnet.control('node', { index: 1, behind: 1 });
     try {
-      const behind = await Hand.open({
+      const behind = await SteppedWorker.open({
         TRON_FULL_NODE_URLS: devnet.second!.fullUrl,
         TRON_SOLIDITY_NODE_URLS: devnet.second!.solidUrl,
       });
@@ -65,35 +65,35 @@ describe('the pool', () => {
     }
     // But no longer than that.
     await mine();
-    await hand.poolSync().syncWallet(pool.address);
+    await worker.poolSync().syncWallet(pool.address);
     expect(await freeSun()).toBe(left);
   });
 
   it('does not sell legs again by a lagging backend behind a current node’s name', async () => {
-    const hand = await Hand.open();
+    const worker = await SteppedWorker.open();
     const MAX = 'wallet/getcandelegatedmaxsize';
     const asked = { owner_address: pool.address, type: 1, visible: true };
     const answer = await fetch(`${devnet.fullUrl}/${MAX}`, { method: 'POST', body: JSON.stringify(asked) });
     const says = await answer.text();
     const [keys, returned] = [[receivers[0]!, receivers[1]!], receivers[2]!];
-    for (const receiver of keys) await settledOrder(hand, receiver);
-    await hand.poolSync().syncWallet(pool.address);
+    for (const receiver of keys) await settledOrder(worker, receiver);
+    await worker.poolSync().syncWallet(pool.address);
     const left = await freeSun();
     full.before = (path) => (path === MAX ? { says } : undefined);
-    await hand.poolSync().syncWallet(pool.address);
+    await worker.poolSync().syncWallet(pool.address);
     expect(await freeSun()).toBe(left);
     await api.database.query(`UPDATE leg SET changed_at = changed_at - interval '1 day' WHERE status = 'active'`);
-    await hand.poolSync().syncWallet(pool.address);
+    await worker.poolSync().syncWallet(pool.address);
     expect(await freeSun()).toBe(left);
     full.rest();
     // Returned stake is sold again once the reclaim is in a block. Stake that was sold meanwhile is not.
-    await settledOrder(hand, returned);
+    await settledOrder(worker, returned);
     await mine(20);
-    await hand.look();
-    expect(await hand.end()).toBe(3);
+    await worker.followChain();
+    expect(await worker.reclaimEnded()).toBe(3);
     await mine();
-    await hand.look();
-    await hand.poolSync().syncWallet(pool.address);
+    await worker.followChain();
+    await worker.poolSync().syncWallet(pool.address);
     expect(await freeSun()).toBeGreaterThan(left);
   });
 });
@@ -104,49 +104,49 @@ describe('a broadcast', () => {
     full.before = (path) => (path === 'wallet/broadcasthex' ? { says: '', status: 429 } : undefined);
     for (let attempt = 1; attempt <= 3; attempt += 1) {
       // A new process each time, because a throttled one avoids the node for a while.
-      const hand = await Hand.open();
+      const worker = await SteppedWorker.open();
       await mine();
-      await hand.look();
-      await hand.advance();
+      await worker.followChain();
+      await worker.advance();
       expect((await txsOf(key)).map(({ sends }) => sends)).toEqual(Array.from({ length: attempt }, () => 0));
       await mine(PAST_VALIDITY);
-      const next = await Hand.open();
-      await next.look();
+      const next = await SteppedWorker.open();
+      await next.followChain();
       await next.advance();
       expect((await txsOf(key)).map(({ status }) => status)).toEqual(Array.from({ length: attempt }, () => 'dead'));
     }
     expect(await answersTo(key)).toEqual(['NOT_SENT:throttled', 'NOT_SENT:throttled', 'NOT_SENT:throttled']);
     expect(await orderOf(key)).toMatchObject({ status: 'placed' });
     full.rest();
-    const hand = await Hand.open();
+    const worker = await SteppedWorker.open();
     await mine();
-    await hand.look();
-    await hand.advance();
+    await worker.followChain();
+    await worker.advance();
     await mine();
-    await hand.look();
+    await worker.followChain();
     expect(await orderOf(key)).toMatchObject({ status: 'delivered' });
   });
 
   it('goes to a single node whose connection just broke', async () => {
-    const hand = await Hand.open();
+    const worker = await SteppedWorker.open();
     const key = await rent(receivers[1]!);
     await mine();
-    await hand.look();
+    await worker.followChain();
     full.before = (path) => (path === 'wallet/getaccount' ? 'break' : undefined);
-    await expect(hand.chain().account(receivers[1]!)).rejects.toThrow();
-    await hand.advance();
+    await expect(worker.chain().account(receivers[1]!)).rejects.toThrow();
+    await worker.advance();
     expect(await answersTo(key)).toEqual(['SUCCESS']);
     expect((await txsOf(key)).map(({ sends }) => sends)).toEqual([1]);
   });
 
   it('goes to every node, even to those that just failed', async () => {
-    const hand = await Hand.open({
+    const worker = await SteppedWorker.open({
       TRON_FULL_NODE_URLS: `${full.url},${devnet.second!.fullUrl}`,
       TRON_SOLIDITY_NODE_URLS: `${devnet.solidUrl},${devnet.second!.solidUrl}`,
     });
     const key = await rent(receivers[2]!);
     await mine();
-    await hand.look();
+    await worker.followChain();
     let tries = 0;
     full.before = (path) => {
       if (path !== 'wallet/broadcasthex') return undefined;
@@ -154,9 +154,9 @@ describe('a broadcast', () => {
       return 'break';
     };
     await devnet.control('faults', { kind: 'drop-before', node: 1, path: 'wallet/broadcasthex', times: 1 });
-    await hand.advance();
+    await worker.advance();
     expect((await answersTo(key)).every((answer) => answer.startsWith('NO_ANSWER'))).toBe(true);
-    await hand.advance();
+    await worker.advance();
     expect(tries).toBe(2);
     expect(await answersTo(key)).toContain('SUCCESS');
   });
@@ -181,34 +181,34 @@ describe('a single node', () => {
   }
 
   it('that loses every fifth answer prevents no reclaim of many rentals that end together', async () => {
-    const hand = await Hand.open();
+    const worker = await SteppedWorker.open();
     for (const { address } of callers) await rent(address);
     await mine();
-    await hand.look();
-    await hand.advance();
+    await worker.followChain();
+    await worker.advance();
     await mine(SOLID_LAG + 1);
-    await hand.look();
+    await worker.followChain();
     await mine(20);
-    await hand.look();
+    await worker.followChain();
     expect(await standing()).toBe(callers.length);
     loseAnswers(full);
     loseAnswers(solid);
     for (let block = 0; block < BLOCKS_MAX && (await standing()) > 0; block += 1) {
-      await hand.end();
-      await hand.advance();
+      await worker.reclaimEnded();
+      await worker.advance();
       await mine();
-      await hand.look().catch(() => undefined);
+      await worker.followChain().catch(() => undefined);
     }
     expect(await standing()).toBe(0);
   });
 
   it('without an answer about a delegation is soon asked again, however long ago the rental ended', async () => {
-    const hand = await Hand.open();
-    const key = await settledOrder(hand);
+    const worker = await SteppedWorker.open();
+    const key = await settledOrder(worker);
     await mine(1200);
-    await hand.look();
+    await worker.followChain();
     solid.before = (path) => (path.endsWith('getdelegatedresourcev2') ? 'break' : undefined);
-    expect(await hand.end()).toBe(1);
+    expect(await worker.reclaimEnded()).toBe(1);
     const [order] = await api.database.query<{ soon: boolean }>(
       `SELECT next_run_at < clock_timestamp() + interval '30 seconds' AS soon FROM orders WHERE key = $1`,
       [key],
@@ -233,13 +233,13 @@ async function isHeldUp(work: Promise<void>, session: pg.Client): Promise<boolea
 }
 
 it('skips a transaction whose rows another session holds for the others of its block, and counts it once they are free', async () => {
-  const hand = await Hand.open();
+  const worker = await SteppedWorker.open();
   const [held, other] = [await rent(receivers[0]!), await rent(receivers[1]!)];
   await mine();
-  await hand.look();
-  await hand.advance();
+  await worker.followChain();
+  await worker.advance();
   expect([await statusesOf(held), await statusesOf(other)]).toEqual([['sending'], ['sending']]);
-  const session = new pg.Client({ connectionString: stageDatabaseUrl() });
+  const session = new pg.Client({ connectionString: fixtureDatabaseUrl() });
   await session.connect();
   try {
     await session.query('BEGIN');
@@ -248,13 +248,13 @@ it('skips a transaction whose rows another session holds for the others of its b
     ]);
     await mine();
     // Not even for the time of a lock timeout.
-    expect(await isHeldUp(hand.look(), session)).toBe(false);
+    expect(await isHeldUp(worker.followChain(), session)).toBe(false);
     expect((await orderOf(other)).status).toBe('delivered');
     expect((await orderOf(held)).status).toBe('placed');
   } finally {
     await session.end();
   }
   // Neither a new block nor a request to a node is needed.
-  await hand.look();
+  await worker.followChain();
   expect((await orderOf(held)).status).toBe('delivered');
 });

@@ -5,29 +5,29 @@ import { until } from '../../packages/local/src/wait.js';
 import { findingsOf } from '../../src/verify/finding.js';
 import type { Customer } from '../support/api/client.js';
 import { makeCustomer } from '../support/api/factory.js';
-import { ReconcileWorld } from '../support/worker/reconciliation-fixture.js';
+import { ReconciliationFixture } from '../support/worker/reconciliation-fixture.js';
 
 const LIMIT_MS = 40_000;
 /** `HOLD_SEC=60` in a manual run holds every lock for a minute. */
 const HOLD_SEC = Number(process.env['HOLD_SEC'] ?? '0');
 
-let world: ReconcileWorld;
+let fixture: ReconciliationFixture;
 let victim: Customer;
 let other: Customer;
-const receiver = (index: number): string => world.world.accounts[index % world.world.accounts.length]!.address;
+const receiver = (index: number): string => fixture.service.accounts[index % fixture.service.accounts.length]!.address;
 
 beforeAll(async () => {
-  world = await ReconcileWorld.open();
-  await world.syncAll();
-  victim = await makeCustomer(world.api, 100_000_000_000n);
-  other = await makeCustomer(world.api, 100_000_000_000n);
+  fixture = await ReconciliationFixture.open();
+  await fixture.syncAll();
+  victim = await makeCustomer(fixture.api, 100_000_000_000n);
+  other = await makeCustomer(fixture.api, 100_000_000_000n);
 });
 
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
 /** Holds the locks of `statements` until `work` is done. */
 async function whileHeld<T>(statements: readonly string[], work: () => Promise<T>): Promise<T> {
-  const holder = new pg.Client({ connectionString: world.world.databaseUrl, query_timeout: 10_000 });
+  const holder = new pg.Client({ connectionString: fixture.service.databaseUrl, query_timeout: 10_000 });
   await holder.connect();
   try {
     await holder.query('BEGIN');
@@ -54,7 +54,7 @@ interface Seen {
 }
 
 async function see(key: string): Promise<Seen> {
-  const [row] = await world.database.query<Seen>(
+  const [row] = await fixture.database.query<Seen>(
     `SELECT id, status, settled, NOT EXISTS (SELECT FROM leg WHERE order_id = o.id AND status NOT IN ('reclaimed', 'released')) AS over
        FROM orders o WHERE key = $1`,
     [key],
@@ -131,7 +131,7 @@ const ROWS: readonly (readonly [string, Moment, string])[] = [
 it.each(ROWS)(
   'while another session holds %s, everybody else is delivered, settled and reclaimed',
   async (_what, moment, lock) => {
-    await world.syncAll();
+    await fixture.syncAll();
     const key = await victimAt(moment);
     await whileHeld([lock.replace('VICTIM', victim.merchant)], othersGoOn);
     await untilSeen(key, 'settled', ({ settled }) => settled);
@@ -141,10 +141,10 @@ it.each(ROWS)(
 );
 
 const heldTransactions = async (): Promise<number> =>
-  Number((await world.metric('held_transactions'))[0]!.split(' ')[1]);
+  Number((await fixture.metric('held_transactions'))[0]!.split(' ')[1]);
 
 it('a held order does not move, and a gauge shows it until it does', async () => {
-  await world.syncAll();
+  await fixture.syncAll();
   const key = await buy(victim, 5);
   await untilSeen(key, 'placed', ({ status }) => status !== 'reserved');
   await whileHeld([`SELECT FROM leg WHERE order_id = ${ORDER} FOR UPDATE`], async () => {
@@ -159,7 +159,7 @@ it('a held order does not move, and a gauge shows it until it does', async () =>
 it.each(['orders', 'leg', 'pool_slot', 'credit_account', 'credit_entry'])(
   'while another session holds the whole table %s, purchases are refused for now, and all goes on by itself afterwards',
   async (table) => {
-    await world.syncAll();
+    await fixture.syncAll();
     const before = await buy(other, 1);
     const refused = await whileHeld([`LOCK TABLE ${table} IN SHARE MODE`], () =>
       other.post('/v1/orders', { receive_address: receiver(2), energy: 70_000, duration_sec: 60 }),
@@ -173,5 +173,5 @@ it.each(['orders', 'leg', 'pool_slot', 'credit_account', 'credit_entry'])(
 );
 
 it('the records agree after everything that was held', async () => {
-  expect(findingsOf(await world.verify())).toEqual([]);
+  expect(findingsOf(await fixture.verify())).toEqual([]);
 });

@@ -4,12 +4,12 @@ import 'reflect-metadata';
 import { until } from '../../packages/local/src/wait.js';
 import {
   api,
-  clearStage,
-  closeStage,
+  clearFixture,
+  closeFixture,
   devnet,
   full,
   mine,
-  openStage,
+  openFixture,
   orderOf,
   pool,
   receivers,
@@ -31,9 +31,9 @@ import {
   withTwoNodes,
 } from '../support/nodes/two-nodes.js';
 
-beforeAll(openStage, START_LIMIT_MS);
-afterEach(clearStage, START_LIMIT_MS);
-afterAll(closeStage, START_LIMIT_MS);
+beforeAll(openFixture, START_LIMIT_MS);
+afterEach(clearFixture, START_LIMIT_MS);
+afterAll(closeFixture, START_LIMIT_MS);
 
 /**
  * TRON: a lite fullnode refuses these paths unless `openHistoryQueryWhenLiteFN` is set, with HTTP 200 and this text.
@@ -69,11 +69,11 @@ describe.each([
 ])('a lite node listed %s', (_, nodes) => {
   it('is a witness of what is in blocks, and orders are settled by its answer too', async () => {
     beLite();
-    const hand = await withTwoNodes(nodes());
-    const key = await sent(hand);
+    const worker = await withTwoNodes(nodes());
+    const key = await sent(worker);
     await mine(SOLID_LAG + 1);
     await eventually(
-      hand,
+      worker,
       beside(async () => (await orderOf(key)).settled),
       'the settlement',
     );
@@ -81,12 +81,12 @@ describe.each([
 
   it('delays a death until the wait for a second witness is over', async () => {
     beLite();
-    const hand = await withTwoNodes({ ...nodes(), WITNESS_AWAY_SEC: '1' });
-    const key = await sent(hand);
+    const worker = await withTwoNodes({ ...nodes(), WITNESS_AWAY_SEC: '1' });
+    const key = await sent(worker);
     await devnet.control('evict', {});
     const isDead = async (): Promise<boolean> => (await statusesOf(key))[0] === 'dead';
     await mine(45);
-    await eventually(hand, beside(isDead), 'the death by one node’s word');
+    await eventually(worker, beside(isDead), 'the death by one node’s word');
     const [dead] = await txsOf(key);
     expect(dead?.evidence).toMatchObject({ absences: [{}], away: [{ node: new URL(full.url).host }] });
   });
@@ -94,12 +94,12 @@ describe.each([
 
 it('a node that keeps no transactions delays a death until the wait for a second witness is over', async () => {
   onBoth(lacksHistory);
-  const hand = await withTwoNodes({ WITNESS_AWAY_SEC: '1' });
-  const key = await sent(hand);
+  const worker = await withTwoNodes({ WITNESS_AWAY_SEC: '1' });
+  const key = await sent(worker);
   await devnet.control('evict', {});
   await mine(45);
   const isDead = async (): Promise<boolean> => (await statusesOf(key))[0] === 'dead';
-  await eventually(hand, beside(isDead), 'the death by one node’s word');
+  await eventually(worker, beside(isDead), 'the death by one node’s word');
   const [dead] = await txsOf(key);
   const away = [{ node: new URL(full.url).host, keepsHistory: false }];
   expect(dead?.evidence).toMatchObject({ absences: [{}], away });
@@ -112,12 +112,12 @@ it.each([
 ] as [string, SpyNode['before']][])(
   'a node that %s when asked for blocks delays a settlement until the wait for a second witness is over',
   async (_, before) => {
-    const hand = await withTwoNodes();
+    const worker = await withTwoNodes();
     // A final transaction shows that a node keeps history.
-    await settledOrder(hand);
-    const key = await sent(hand);
+    await settledOrder(worker);
+    const key = await sent(worker);
     await mine();
-    await hand.look();
+    await worker.followChain();
     onBoth(before);
     await mine(SOLID_LAG);
     const settles = async (): Promise<boolean> => (await orderOf(key)).settled;
@@ -131,8 +131,8 @@ it('an act without a record is recorded with a node without history, which has i
   const txid = await actAs(devnet.fullUrl, pool, 'delegateresource', delegation);
   await mine(SOLID_LAG + 1);
   onBoth((path) => (/gettransaction(info)?byid$/.test(path) ? { says: '{}' } : undefined));
-  const hand = await withTwoNodes();
-  await hand.search();
+  const worker = await withTwoNodes();
+  await worker.search();
   const kept = await api.database.query(`SELECT FROM orphan_tx WHERE txid = decode($1, 'hex')`, [txid]);
   expect(kept).toHaveLength(1);
 });
@@ -144,9 +144,9 @@ it('an act without a record is recorded once the wait for a node that shows neit
   await mine(SOLID_LAG + 1);
   onBoth(showsNothing);
   // A worker that has not read any of its blocks.
-  const hand = await withTwoNodes({ WITNESS_AWAY_SEC: '1' });
+  const worker = await withTwoNodes({ WITNESS_AWAY_SEC: '1' });
   const isRecorded = async (): Promise<true | undefined> => {
-    await hand.search().catch(() => undefined);
+    await worker.search().catch(() => undefined);
     const kept = await api.database.query(`SELECT FROM orphan_tx WHERE txid = decode($1, 'hex')`, [txid]);
     return kept.length === 1 ? true : undefined;
   };
@@ -154,18 +154,18 @@ it('an act without a record is recorded once the wait for a node that shows neit
 });
 
 it('a lone node that truncates a block delivers by its other answers', async () => {
-  const hand = await withTwoNodes({ TRON_FULL_NODE_URLS: full.url, TRON_SOLIDITY_NODE_URLS: solid.url });
-  const key = await sent(hand);
+  const worker = await withTwoNodes({ TRON_FULL_NODE_URLS: full.url, TRON_SOLIDITY_NODE_URLS: solid.url });
+  const key = await sent(worker);
   await mine();
   onBoth((path, body) => (isWhole(path, body) ? 'break' : undefined));
   const delivered = async (): Promise<true | undefined> => {
-    await hand.look().catch(() => undefined);
+    await worker.followChain().catch(() => undefined);
     return (await orderOf(key)).status === 'delivered' ? true : undefined;
   };
   await until(delivered, MOVE_LIMIT_MS, 'the delivery', 100);
   await mine(SOLID_LAG);
   await eventually(
-    hand,
+    worker,
     beside(async () => (await orderOf(key)).settled),
     'the settlement',
   );

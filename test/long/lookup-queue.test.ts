@@ -2,31 +2,31 @@
 import { Redis } from 'ioredis';
 import { makeCustomer, type TestApi } from '../support/api/factory.js';
 import { newOwner } from '../support/chain/order-chain.js';
-import { expectRefusal, openOrderWorld, withKey, type OrderWorld } from '../support/api/order-fixture.js';
+import { expectRefusal, openOrderFixture, withKey, type OrderFixture } from '../support/api/order-fixture.js';
 
 /** Callers get half of it. */
 const REQUESTS_PER_SEC = 40;
 /** Each sends three requests: together they exceed the time a look-up waits for its place. */
 const FLOOD = 40;
 
-let world: OrderWorld;
+let fixture: OrderFixture;
 let api: TestApi;
 
 beforeAll(async () => {
-  world = await openOrderWorld({ TRON_REQUESTS_PER_SEC: REQUESTS_PER_SEC.toString() });
-  ({ api } = world);
+  fixture = await openOrderFixture({ TRON_REQUESTS_PER_SEC: REQUESTS_PER_SEC.toString() });
+  ({ api } = fixture);
 });
 
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
 it('a project whose orders cause look-ups all the time, without result, does not hold up those of another', async () => {
   const [poor, other] = [await makeCustomer(api, 0n), await makeCustomer(api)];
   const flood = Array.from({ length: FLOOD }, () => poor.post('/v1/orders', { receive_address: newOwner().address }));
   const begun = poor.post('/v1/orders', { receive_address: newOwner().address });
-  const order = { receive_address: world.receiver(), energy: 65_000 };
+  const order = { receive_address: fixture.receiver(), energy: 65_000 };
   const taken = await other.post('/v1/orders', order, withKey('beside'));
   expect([taken.status, taken.body.error]).toEqual([202, undefined]);
-  const quoted = await other.post('/v1/quotes', { receive_address: world.receiver(1) });
+  const quoted = await other.post('/v1/quotes', { receive_address: fixture.receiver(1) });
   expect([quoted.status, quoted.body.recipient_state]).toEqual([200, expect.stringMatching(/^\w+$/)]);
   // A look-up that misses its time is sized at the highest cost.
   expect(quoted.body.recipient_state).not.toBe('unknown');
@@ -35,7 +35,7 @@ it('a project whose orders cause look-ups all the time, without result, does not
 
 it('an order is replayed though its look-up finds no place, also when Redis has forgotten its key', async () => {
   const customer = await makeCustomer(api);
-  const order = { receive_address: world.receiver(), energy: 65_000 };
+  const order = { receive_address: fixture.receiver(), energy: 65_000 };
   expect((await customer.post('/v1/orders', order, withKey('once'))).status).toBe(202);
   await forgetKeys();
   const fresh = () => ({ receive_address: newOwner().address, energy: 65_000 });
@@ -50,7 +50,7 @@ it('an order is replayed though its look-up finds no place, also when Redis has 
 }, 60_000);
 
 async function forgetKeys(): Promise<void> {
-  const client = new Redis(world.env['REDIS_URL']!);
+  const client = new Redis(fixture.env['REDIS_URL']!);
   await client.del(...(await client.keys('*:key:*')));
   await client.quit();
 }

@@ -11,13 +11,13 @@ import { newOwner } from '../support/chain/order-chain.js';
 import { until } from '../../packages/local/src/wait.js';
 import {
   api,
-  clearStage,
-  closeStage,
+  clearFixture,
+  closeFixture,
   devnet,
   full,
-  Hand,
+  SteppedWorker,
   mine,
-  openStage,
+  openFixture,
   orderOf,
   pool,
   receivers,
@@ -36,12 +36,12 @@ interface Block {
   readonly block_header: { readonly raw_data: Header };
 }
 
-beforeAll(openStage, START_LIMIT_MS);
+beforeAll(openFixture, START_LIMIT_MS);
 afterEach(async () => {
   await devnet.control('faults/clear', {});
-  await clearStage();
+  await clearFixture();
 }, START_LIMIT_MS);
-afterAll(closeStage, START_LIMIT_MS);
+afterAll(closeFixture, START_LIMIT_MS);
 
 async function headOf(url: string): Promise<Block> {
   const answer = await fetch(`${url}/wallet/getnowblock`, { method: 'POST', body: '{}' });
@@ -66,17 +66,17 @@ async function timesOf(key: string): Promise<{ deliveredAt: Date | null; endsAt:
   return row!;
 }
 
-async function sent(hand: Hand): Promise<string> {
+async function sent(worker: SteppedWorker): Promise<string> {
   const key = await rent(receivers[0]!);
   await mine();
-  await hand.look();
-  await hand.advance();
+  await worker.followChain();
+  await worker.advance();
   await mine();
   return key;
 }
 
-const withTwoNodes = (): Promise<Hand> =>
-  Hand.open({
+const withTwoNodes = (): Promise<SteppedWorker> =>
+  SteppedWorker.open({
     TRON_FULL_NODE_URLS: `${full.url},${devnet.second!.fullUrl}`,
     TRON_SOLIDITY_NODE_URLS: `${solid.url},${devnet.second!.solidUrl}`,
   });
@@ -102,74 +102,74 @@ async function showInBlocks(node: number, privateKey: Uint8Array): Promise<void>
 }
 
 it('one node alone reporting a later time ends no rental', async () => {
-  const hand = await withTwoNodes();
-  const key = await sent(hand);
+  const worker = await withTwoNodes();
+  const key = await sent(worker);
   await mine(SOLID_LAG);
-  await hand.look();
+  await worker.followChain();
   expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: true });
   await mine();
   await forgeHead(FAR_MS);
-  await hand.look();
-  expect(await hand.end()).toBe(0);
+  await worker.followChain();
+  expect(await worker.reclaimEnded()).toBe(0);
   // The validity of a new transaction is unknown, so none is built.
   const other = await rent(receivers[1]!);
-  await hand.advance();
+  await worker.advance();
   expect(await statusesOf(other)).toEqual([]);
   await devnet.control('faults/clear', {});
   await mine(RENTAL_BLOCKS);
   const ended = async (): Promise<true | undefined> => {
-    await hand.look();
-    return (await hand.end()) > 0 ? true : undefined;
+    await worker.followChain();
+    return (await worker.reclaimEnded()) > 0 ? true : undefined;
   };
   await until(ended, 5000, 'the end that both nodes show');
   expect(await statusesOf(key, 'reclaim')).toEqual(['sending']);
   await mine();
-  await hand.look();
-  await hand.advance();
+  await worker.followChain();
+  await worker.advance();
   expect(await statusesOf(other)).toEqual(['sending']);
 });
 
 it('one node alone reporting a grown network tops up no rental', async () => {
-  const hand = await withTwoNodes();
+  const worker = await withTwoNodes();
   await rent(receivers[0]!, 65_000, 600);
   await mine();
-  await hand.look();
-  await hand.advance();
+  await worker.followChain();
+  await worker.advance();
   await mine(SOLID_LAG + 1);
-  await hand.look();
+  await worker.followChain();
   const { totalEnergyWeight } = await api.app.get(TronClient).accountResources(receivers[0]!);
   const replace = { TotalEnergyWeight: Number(totalEnergyWeight) * 3 };
   const wrong = { kind: 'wrong', wrong: 'replace', path: 'wallet/getaccountresource', replace };
   await devnet.control('faults', { ...wrong, node: 0 });
   await mine();
-  await hand.look();
-  expect(await hand.topUp()).toBe(0);
+  await worker.followChain();
+  expect(await worker.topUp()).toBe(0);
   // A report of both nodes is believed.
   await devnet.control('faults', { ...wrong, node: 1 });
   await mine();
-  await hand.look();
-  expect(await hand.topUp()).toBe(1);
+  await worker.followChain();
+  expect(await worker.topUp()).toBe(1);
 });
 
 it('a block whose time does not match its id is refused', async () => {
-  const hand = await Hand.open();
-  const key = await sent(hand);
+  const worker = await SteppedWorker.open();
+  const key = await sent(worker);
   await devnet.control('faults', { kind: 'wrong', wrong: 'time-behind', node: 0 });
-  await expect(hand.look()).rejects.toBeInstanceOf(ChainUnavailableError);
+  await expect(worker.followChain()).rejects.toBeInstanceOf(ChainUnavailableError);
   expect(await orderOf(key)).toMatchObject({ status: 'placed' });
   await devnet.control('faults/clear', {});
-  await hand.look();
+  await worker.followChain();
   const at = await headTimeMs();
   expect(await timesOf(key)).toEqual({ deliveredAt: new Date(at), endsAt: new Date(at + 60_000) });
 });
 
 it('one node alone showing an act of our wallets reports nobody', async () => {
-  const hand = await withTwoNodes();
-  const key = await sent(hand);
+  const worker = await withTwoNodes();
+  const key = await sent(worker);
   await mine(SOLID_LAG);
-  await hand.look();
+  await worker.followChain();
   expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: true });
-  const search = (with_: Hand) => with_.search();
+  const search = (with_: SteppedWorker) => with_.search();
   const found = () => api.database.query('SELECT txid FROM orphan_tx');
   await showInBlocks(0, pool.privateKey);
   // A new worker: blocks read before the lie are not read again.
@@ -177,17 +177,17 @@ it('one node alone showing an act of our wallets reports nobody', async () => {
   await expect(search(other)).rejects.toBeInstanceOf(ChainUnavailableError);
   expect(await found()).toEqual([]);
   await devnet.control('faults/clear', {});
-  await search(hand);
+  await search(worker);
   expect(await found()).toEqual([]);
 });
 
 it('one node alone leaving out an act of our wallets hides nothing: the block is searched again', async () => {
-  const hand = await withTwoNodes();
-  await sent(hand);
+  const worker = await withTwoNodes();
+  await sent(worker);
   await mine(SOLID_LAG);
   // The second node is not asked first.
   await showInBlocks(1, pool.privateKey);
-  const search = () => hand.search();
+  const search = () => worker.search();
   await expect(search()).rejects.toBeInstanceOf(ChainUnavailableError);
   await devnet.control('faults/clear', {});
   await search();
@@ -196,8 +196,8 @@ it('one node alone leaving out an act of our wallets hides nothing: the block is
 
 it('one node alone with blocks that are not made yet moves the search past none of them', async () => {
   await devnet.control('faults', { kind: 'ahead', blocks: 30, node: 0, rate: 1 });
-  const hand = await withTwoNodes();
-  await hand.search();
+  const worker = await withTwoNodes();
+  await worker.search();
   const answer = await fetch(`${devnet.second!.solidUrl}/walletsolidity/getnowblock`, { method: 'POST', body: '{}' });
   const head = (await answer.json()) as { block_header: { raw_data: { number: number } } };
   const [state] = await api.database.query<{ to: bigint }>('SELECT scanned_to AS to FROM reconcile_state');
@@ -205,32 +205,32 @@ it('one node alone with blocks that are not made yet moves the search past none 
 });
 
 it('an act that names our wallet, and is signed by a key other than its own, belongs to nobody', async () => {
-  const hand = await withTwoNodes();
-  await sent(hand);
+  const worker = await withTwoNodes();
+  await sent(worker);
   await mine(SOLID_LAG);
   for (const node of [0, 1]) await showInBlocks(node, newOwner().privateKey);
-  await hand.search();
+  await worker.search();
   expect(await api.database.query('SELECT txid FROM orphan_tx')).toEqual([]);
 });
 
 it('a final block in which only one of two nodes shows our transaction settles nothing', async () => {
-  const hand = await withTwoNodes();
-  const key = await sent(hand);
+  const worker = await withTwoNodes();
+  const key = await sent(worker);
   await showInBlocks(1, pool.privateKey);
   await mine(SOLID_LAG);
-  await hand.look();
+  await worker.followChain();
   expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: false });
   await devnet.control('faults/clear', {});
   // A new worker: a contradicted node is believed again only after a while.
-  await (await withTwoNodes()).look();
+  await (await withTwoNodes()).followChain();
   expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: true });
 });
 
 it('a final block without our transaction is a finding by the word of two nodes, and not by that of one', async () => {
-  const hand = await withTwoNodes();
-  const key = await sent(hand);
+  const worker = await withTwoNodes();
+  const key = await sent(worker);
   await mine(SOLID_LAG);
-  await hand.look();
+  await worker.followChain();
   expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: true });
   // Serves the block only in unreadable forms, and keeps no history.
   const spoil = async (node: number): Promise<void> => {

@@ -5,23 +5,23 @@ import { openFaultyNode, type Fault } from '../support/nodes/faulty-node.js';
 import { WHO, recordedCall } from '../support/chain/quote-chain.js';
 import { openProxy } from '../support/database/proxy.js';
 import { openMarketOf } from '../support/api/market-process.js';
-import { openQuoteWorld, until, type QuoteWorld } from '../support/api/quote-fixture.js';
+import { openQuoteFixture, until, type QuoteFixture } from '../support/api/quote-fixture.js';
 
-let world: QuoteWorld;
+let fixture: QuoteFixture;
 const opened: (() => Promise<void>)[] = [];
 
 beforeAll(async () => {
   // Its own API practically never reads the chain; the processes of each test do.
-  world = await openQuoteWorld({ MARKET_REFRESH_SEC: '3600', SIZING_REFRESH_SEC: '86400' });
+  fixture = await openQuoteFixture({ MARKET_REFRESH_SEC: '3600', SIZING_REFRESH_SEC: '86400' });
 });
 
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
 afterEach(async () => {
-  world.node.mend();
+  fixture.node.mend();
   for (const close of opened.splice(0)) await close();
-  await world.chain.setParameters({ getEnergyFee: 100 });
-  await world.chain.setEnergyFactor(0);
+  await fixture.chain.setParameters({ getEnergyFee: 100 });
+  await fixture.chain.setEnergyFactor(0);
 });
 
 const WARM = BigInt(recordedCall('transfer to an existing holder').response.energy_used!);
@@ -31,7 +31,7 @@ const CONSTANT = 'wallet/triggerconstantcontract';
 
 /** Opens a process's market. `forget` clears the readings of other processes. */
 const openMarket = async (env: Record<string, string> = {}, forget = false) => {
-  const { close, ...process } = await openMarketOf(world, env, forget);
+  const { close, ...process } = await openMarketOf(fixture, env, forget);
   opened.push(close);
   return process;
 };
@@ -66,24 +66,24 @@ describe('the state of the chain', () => {
 
   test('is asked for once per refresh, however many processes there are', async () => {
     const first = await openMarket({ MARKET_REFRESH_SEC: '3600', SIZING_REFRESH_SEC: '3600' }, true);
-    const before = world.node.asked.get(PARAMETERS) ?? 0;
-    const simulated = world.node.asked.get(CONSTANT) ?? 0;
+    const before = fixture.node.asked.get(PARAMETERS) ?? 0;
+    const simulated = fixture.node.asked.get(CONSTANT) ?? 0;
     const others = await Promise.all(
       Array.from({ length: 8 }, () => openMarket({ MARKET_REFRESH_SEC: '3600', SIZING_REFRESH_SEC: '3600' })),
     );
     for (const { market } of [first, ...others]) expect(market.current().sizing.coldEnergy).toBe(COLD);
-    expect(world.node.asked.get(PARAMETERS) ?? 0).toBe(before);
-    expect(world.node.asked.get(CONSTANT) ?? 0).toBe(simulated);
+    expect(fixture.node.asked.get(PARAMETERS) ?? 0).toBe(before);
+    expect(fixture.node.asked.get(CONSTANT) ?? 0).toBe(simulated);
   });
 
   test('is read by one of many that all find it due at once', async () => {
     await openMarket({}, true);
     await opened.splice(0).reduce(async (done, close) => done.then(close), Promise.resolve());
     // The measurement of the token, which reads parameters too, is not due.
-    await world.api.database.query(
+    await fixture.api.database.query(
       `UPDATE market_state SET measured_at = 'epoch', lease_until = NULL WHERE name = 'chain'`,
     );
-    const before = world.node.asked.get(PARAMETERS) ?? 0;
+    const before = fixture.node.asked.get(PARAMETERS) ?? 0;
     const long = { MARKET_REFRESH_SEC: '3600', SIZING_REFRESH_SEC: '3600' };
     const all = await Promise.all(Array.from({ length: 8 }, () => openMarket(long)));
     for (const { market } of all) {
@@ -94,12 +94,12 @@ describe('the state of the chain', () => {
         ),
       ).toBe(100n);
     }
-    expect((world.node.asked.get(PARAMETERS) ?? 0) - before).toBe(1);
+    expect((fixture.node.asked.get(PARAMETERS) ?? 0) - before).toBe(1);
   });
 
   test('follows a change of the energy fee, in every process', async () => {
     const processes = [await openMarket({}, true), await openMarket(), await openMarket()];
-    await world.chain.setParameters({ getEnergyFee: 210 });
+    await fixture.chain.setParameters({ getEnergyFee: 210 });
     for (const { market } of processes) {
       expect(
         await until(
@@ -112,7 +112,7 @@ describe('the state of the chain', () => {
 
   test('follows a change of the energy factor of the token', async () => {
     const { market } = await openMarket({}, true);
-    await world.chain.setEnergyFactor(5000);
+    await fixture.chain.setEnergyFactor(5000);
     const dearer = await until(
       () => market.current().sizing,
       (sizing) => sizing.warmEnergy !== WARM,
@@ -122,12 +122,12 @@ describe('the state of the chain', () => {
   });
 
   test('a quote keeps its price through a change', async () => {
-    const api = await world.another({ MARKET_REFRESH_SEC: '1' });
+    const api = await fixture.another({ MARKET_REFRESH_SEC: '1' });
     try {
-      const customer = world.customer.at(api.baseUrl);
+      const customer = fixture.customer.at(api.baseUrl);
       const body = { receive_address: WHO.bob, energy: 65_000 };
       const before = (await customer.post('/v1/quotes', body)).body;
-      await world.chain.setParameters({ getEnergyFee: 210 });
+      await fixture.chain.setParameters({ getEnergyFee: 210 });
       const after = await until(
         () => customer.post('/v1/quotes', body),
         (answer) => answer.body.burn_price_sun === 65_000 * 210,
@@ -144,7 +144,7 @@ describe('the state of the chain', () => {
 describe('a state that cannot be renewed', () => {
   test('is used until it is too old, then refused; and renewed as soon as the chain answers', async () => {
     const { market } = await openMarket({ MARKET_MAX_AGE_SEC: '2' }, true);
-    world.node.fail({ kind: 'down' });
+    fixture.node.fail({ kind: 'down' });
     expect(feeOf(market)).toBe(100n);
     expect(
       await until(
@@ -152,7 +152,7 @@ describe('a state that cannot be renewed', () => {
         (state) => typeof state === 'string',
       ),
     ).toBe('CHAIN_UNAVAILABLE');
-    world.node.mend();
+    fixture.node.mend();
     expect(
       await until(
         () => feeOf(market),
@@ -166,7 +166,7 @@ describe('a state that cannot be renewed', () => {
     ['leaves the fee out', { kind: 'says', body: '{"chainParameter":[{"key":"getEnergyFee"}]}' }],
     ['hangs', { kind: 'slow', ms: 10_000 }],
   ] as const)('a node that %s leads to no guess', async (_, fault) => {
-    world.node.fail(fault, PARAMETERS);
+    fixture.node.fail(fault, PARAMETERS);
     const { market } = await openMarket({ TRON_READ_TIMEOUT_MS: '300' }, true);
     expect(stateOf(market)).toBe('CHAIN_UNAVAILABLE');
   });
@@ -182,7 +182,7 @@ describe('a state that cannot be renewed', () => {
     const { market } = await openMarket({}, true);
     const other = await openMarket();
     expect(market.obstacle).toBeUndefined();
-    world.node.fail(fault, PARAMETERS);
+    fixture.node.fail(fault, PARAMETERS);
     for (const each of [market, other.market]) {
       const found = await until(
         () => each.obstacle,
@@ -190,11 +190,11 @@ describe('a state that cannot be renewed', () => {
       );
       expect(found).toBe(cause);
     }
-    const [row] = await world.api.database.query<{ reason: string }>(
+    const [row] = await fixture.api.database.query<{ reason: string }>(
       `SELECT value ->> 'reason' AS reason FROM market_state WHERE name = 'chain-failure'`,
     );
     expect(row?.reason).toContain(PARAMETERS);
-    world.node.mend();
+    fixture.node.mend();
     for (const each of [market, other.market]) {
       const found = await until(
         () => each.obstacle,
@@ -205,10 +205,10 @@ describe('a state that cannot be renewed', () => {
   });
 
   test('gives a disagreement of nodes as its cause', async () => {
-    const other = await openFaultyNode(world.chain.fullUrl);
+    const other = await openFaultyNode(fixture.chain.fullUrl);
     opened.push(() => other.close());
     other.fail(parametersOf({ ...FEES, getEnergyFee: 200 }), PARAMETERS);
-    const { market } = await openMarket({ TRON_FULL_NODE_URLS: `${world.node.url},${other.url}` }, true);
+    const { market } = await openMarket({ TRON_FULL_NODE_URLS: `${fixture.node.url},${other.url}` }, true);
     const found = await until(
       () => market.obstacle,
       (obstacle) => obstacle !== undefined,
@@ -240,7 +240,7 @@ describe('a state that cannot be renewed', () => {
   )('a node that %s sells nothing', async (_, change) => {
     const all: Record<string, unknown> = { ...FEES, ...change };
     const present = Object.entries(all).filter(([, value]) => value !== 'absent');
-    world.node.fail(parametersOf(Object.fromEntries(present)), PARAMETERS);
+    fixture.node.fail(parametersOf(Object.fromEntries(present)), PARAMETERS);
     const { market } = await openMarket({}, true);
     expect(stateOf(market)).toBe('CHAIN_UNAVAILABLE');
   });
@@ -248,26 +248,26 @@ describe('a state that cannot be renewed', () => {
   test('no price is made with a parameter that is named twice', async () => {
     const twice = Object.entries(FEES).map(([key, value]) => ({ key, value }));
     const body = JSON.stringify({ chainParameter: [...twice, { key: 'getTransactionFee', value: 2000 }] });
-    world.node.fail({ kind: 'says', body }, PARAMETERS);
+    fixture.node.fail({ kind: 'says', body }, PARAMETERS);
     const { market } = await openMarket({}, true);
     expect(stateOf(market)).toBe('CHAIN_UNAVAILABLE');
   });
 
   test('an absurd parameter of one node leaves the answer of the other', async () => {
-    const other = await openFaultyNode(world.chain.fullUrl);
+    const other = await openFaultyNode(fixture.chain.fullUrl);
     opened.push(() => other.close());
-    world.node.fail(parametersOf({ ...FEES, getCreateAccountFee: 0 }), PARAMETERS);
-    const { market } = await openMarket({ TRON_FULL_NODE_URLS: `${world.node.url},${other.url}` }, true);
+    fixture.node.fail(parametersOf({ ...FEES, getCreateAccountFee: 0 }), PARAMETERS);
+    const { market } = await openMarket({ TRON_FULL_NODE_URLS: `${fixture.node.url},${other.url}` }, true);
     expect(feeOf(market)).toBe(100n);
     expect(market.current().createAccountFeeSun).toBe(1_100_000n);
   });
 
   test.each(Object.keys(FEES))('two nodes that disagree about %s price nothing', async (name) => {
-    const other = await openFaultyNode(world.chain.fullUrl);
+    const other = await openFaultyNode(fixture.chain.fullUrl);
     opened.push(() => other.close());
     const value = FEES[name as keyof typeof FEES] * 2;
     other.fail(parametersOf({ ...FEES, [name]: value }), PARAMETERS);
-    const { market } = await openMarket({ TRON_FULL_NODE_URLS: `${world.node.url},${other.url}` }, true);
+    const { market } = await openMarket({ TRON_FULL_NODE_URLS: `${fixture.node.url},${other.url}` }, true);
     expect(stateOf(market)).toBe('CHAIN_UNAVAILABLE');
     other.mend();
     expect(
@@ -279,10 +279,10 @@ describe('a state that cannot be renewed', () => {
   });
 
   test('two of three nodes that agree outvote the third', async () => {
-    const others = [await openFaultyNode(world.chain.fullUrl), await openFaultyNode(world.chain.fullUrl)];
+    const others = [await openFaultyNode(fixture.chain.fullUrl), await openFaultyNode(fixture.chain.fullUrl)];
     opened.push(...others.map((node) => () => node.close()));
-    world.node.fail(parametersOf({ ...FEES, getEnergyFee: 50 }), PARAMETERS);
-    const urls = [world.node.url, ...others.map((node) => node.url)].join(',');
+    fixture.node.fail(parametersOf({ ...FEES, getEnergyFee: 50 }), PARAMETERS);
+    const urls = [fixture.node.url, ...others.map((node) => node.url)].join(',');
     const { market } = await openMarket({ TRON_FULL_NODE_URLS: urls }, true);
     expect(feeOf(market)).toBe(100n);
   });
@@ -290,7 +290,7 @@ describe('a state that cannot be renewed', () => {
   test('a stored state beyond the bounds counts as none', async () => {
     await openMarket({}, true);
     await opened.pop()?.();
-    await world.api.database.query(
+    await fixture.api.database.query(
       `UPDATE market_state SET value = jsonb_set(value, '{createAccountFeeSun}', '"100000"') WHERE name = 'chain'`,
     );
     const { market } = await openMarket({ MARKET_REFRESH_SEC: '3600' });
@@ -298,16 +298,16 @@ describe('a state that cannot be renewed', () => {
   });
 
   test('a network without stake is refused, since delegations could not be computed', async () => {
-    world.node.fail({ kind: 'says', body: '{"TotalEnergyLimit":180000000000}' }, 'wallet/getaccountresource');
+    fixture.node.fail({ kind: 'says', body: '{"TotalEnergyLimit":180000000000}' }, 'wallet/getaccountresource');
     const { market } = await openMarket({}, true);
     expect(stateOf(market)).toBe('CHAIN_UNAVAILABLE');
   });
 
   test('a process that starts while the chain is away starts, and knows the state once the chain is back', async () => {
-    world.node.fail({ kind: 'down' });
+    fixture.node.fail({ kind: 'down' });
     const { market } = await openMarket({}, true);
     expect(stateOf(market)).toBe('CHAIN_UNAVAILABLE');
-    world.node.mend();
+    fixture.node.mend();
     expect(
       await until(
         () => feeOf(market),
@@ -319,16 +319,16 @@ describe('a state that cannot be renewed', () => {
   test('a failing chain is asked by one process at a time, and not again at once', async () => {
     await openMarket({}, true);
     await opened.pop()?.();
-    world.node.fail({ kind: 'says', body: '{}' }, PARAMETERS);
+    fixture.node.fail({ kind: 'says', body: '{}' }, PARAMETERS);
     // The measurement of the token, which reads parameters too, is not due.
-    await world.api.database.query(`DELETE FROM market_state WHERE name = 'chain'`);
+    await fixture.api.database.query(`DELETE FROM market_state WHERE name = 'chain'`);
     const slow = { MARKET_REFRESH_SEC: '20', SIZING_REFRESH_SEC: '3600' };
     await openMarket(slow);
-    const before = world.node.asked.get(PARAMETERS) ?? 0;
+    const before = fixture.node.asked.get(PARAMETERS) ?? 0;
     await Promise.all(Array.from({ length: 5 }, () => openMarket(slow)));
     // After a failure the processes pause for four seconds. Without that, five processes would have asked five times by
     // now.
-    expect((world.node.asked.get(PARAMETERS) ?? 0) - before).toBeLessThanOrEqual(1);
+    expect((fixture.node.asked.get(PARAMETERS) ?? 0) - before).toBeLessThanOrEqual(1);
   });
 });
 
@@ -336,7 +336,7 @@ describe('shared state', () => {
   test('a reader that died leaves a lease that ends', async () => {
     await openMarket({}, true);
     await opened.pop()?.();
-    await world.api.database.query(
+    await fixture.api.database.query(
       `UPDATE market_state SET measured_at = 'epoch', lease_until = clock_timestamp() + interval '1 second'`,
     );
     const { market } = await openMarket();
@@ -351,7 +351,7 @@ describe('shared state', () => {
   test('a state from the future, left by a clock set back, counts as none', async () => {
     await openMarket({}, true);
     await opened.pop()?.();
-    await world.api.database.query(
+    await fixture.api.database.query(
       `UPDATE market_state SET measured_at = clock_timestamp() + interval '1 hour', value = jsonb_set(value, '{energyFeeSun}', '"7"')
         WHERE name = 'chain'`,
     );
@@ -367,7 +367,7 @@ describe('shared state', () => {
   test('a state that this version cannot read counts as none', async () => {
     await openMarket({}, true);
     await opened.pop()?.();
-    await world.api.database.query(`UPDATE market_state SET value = '{"energyFeeSun": 1.5}' WHERE name = 'chain'`);
+    await fixture.api.database.query(`UPDATE market_state SET value = '{"energyFeeSun": 1.5}' WHERE name = 'chain'`);
     const { market } = await openMarket();
     expect(
       await until(
@@ -378,11 +378,11 @@ describe('shared state', () => {
   });
 
   test('without the database a process reads the chain for itself', async () => {
-    const proxy = await openProxy(world.database.url);
+    const proxy = await openProxy(fixture.database.url);
     opened.push(() => proxy.close());
     const { market } = await openMarket({ DATABASE_URL: proxy.url, MARKET_MAX_AGE_SEC: '4' }, true);
     proxy.cut();
-    await world.chain.setParameters({ getEnergyFee: 77 });
+    await fixture.chain.setParameters({ getEnergyFee: 77 });
     expect(
       await until(
         () => feeOf(market),

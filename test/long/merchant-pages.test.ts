@@ -12,9 +12,9 @@ import { XPUB } from '../support/chain/deposits-on-chain.js';
 import { makeCustomer } from '../support/api/factory.js';
 import { installSdk, packSdk } from '../support/api/installed-sdk.js';
 import { cliWith } from '../support/cli.js';
-import { openOrderWorld, withKey, type OrderWorld } from '../support/api/order-fixture.js';
+import { openOrderFixture, withKey, type OrderFixture } from '../support/api/order-fixture.js';
 import { blocksOf } from '../support/docs/page-blocks.js';
-import { PageWalk, type PageStage } from './page-walk.js';
+import { PageWalk, type PageService } from './page-walk.js';
 import { noteSecret } from '../setup/canary.js';
 import { envAs } from '../setup/roles.js';
 
@@ -23,16 +23,17 @@ const LIMIT_MS = 60_000;
 
 /** Preparation of a page beside a new project, and its expected result. */
 interface Page {
-  readonly before?: (stage: PageStage) => Promise<void>;
-  readonly after?: (stage: PageStage) => Promise<void>;
+  readonly before?: (service: PageService) => Promise<void>;
+  readonly after?: (service: PageService) => Promise<void>;
   readonly env?: Readonly<Record<string, string>>;
 }
 
 const PAGES: Readonly<Record<string, Page>> = {
-  'docs/first-order.md': { after: async (stage) => expect(await keysOf(stage)).toEqual(['payout-1']) },
-  'docs/signing.md': { after: async (stage) => expect(await keysOf(stage)).toEqual(['payout-2']) },
+  'docs/first-order.md': { after: async (service) => expect(await keysOf(service)).toEqual(['payout-1']) },
+  'docs/signing.md': { after: async (service) => expect(await keysOf(service)).toEqual(['payout-2']) },
   'docs/retries.md': {
-    after: async (stage) => expect(await keysOf(stage)).toEqual([expect.stringMatching(/^[\w-]{36}$/), 'payout-2041']),
+    after: async (service) =>
+      expect(await keysOf(service)).toEqual([expect.stringMatching(/^[\w-]{36}$/), 'payout-2041']),
   },
   'docs/events.md': {
     after: async ({ folder }) => {
@@ -51,12 +52,12 @@ const PAGES: Readonly<Record<string, Page>> = {
   'docs/auto-delegation.md': {},
   'packages/sdk/README.md': {
     env: { WEBHOOK_SECRET: `whsec_${Buffer.alloc(32, 7).toString('base64')}` },
-    after: async (stage) => expect(await keysOf(stage)).toEqual(['invoice-2', 'invoice-1']),
+    after: async (service) => expect(await keysOf(service)).toEqual(['invoice-2', 'invoice-1']),
   },
 };
 
 let root: string;
-let world: OrderWorld;
+let fixture: OrderFixture;
 const processes: NodeProcess<unknown>[] = [];
 let port: number;
 let packed: string;
@@ -73,30 +74,30 @@ beforeAll(async () => {
     WEBHOOK_ALLOW_HTTP: 'true',
     WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8',
   };
-  world = await openOrderWorld({ ...sending, DEPOSIT_XPUB: XPUB });
-  const worker = { ...envAs(world.env, 'worker'), LOG_LEVEL: 'warn' };
+  fixture = await openOrderFixture({ ...sending, DEPOSIT_XPUB: XPUB });
+  const worker = { ...envAs(fixture.env, 'worker'), LOG_LEVEL: 'warn' };
   processes.push(await startNode('dist/bundle/main.worker.js', { name: 'the worker', env: worker }));
-  const [key] = deriveSettings(world.env, 'sender');
-  const { DATABASE_URL, ADMIN_PORT } = envAs(world.env, 'sender');
+  const [key] = deriveSettings(fixture.env, 'sender');
+  const { DATABASE_URL, ADMIN_PORT } = envAs(fixture.env, 'sender');
   const sender = { DATABASE_URL, ADMIN_PORT, ...sending, [key!.name]: key!.value };
   processes.push(await startNode('dist/bundle/main.sender.js', { name: 'the sender', env: sender }));
-  const cli = cliWith({ ...world.env, DEPOSIT_XPUB: XPUB });
+  const cli = cliWith({ ...fixture.env, DEPOSIT_XPUB: XPUB });
   expect((await cli('deposits', 'use-account', '--yes', '--actor', 'test', '--reason', 'a test')).err).toBe('');
 }, 180_000);
 
 afterAll(async () => {
   await Promise.all(processes.map((process) => process.stop()));
-  await world.close();
+  await fixture.close();
   await rm(root, { recursive: true });
 });
 
-async function keysOf({ customer }: PageStage): Promise<string[]> {
+async function keysOf({ customer }: PageService): Promise<string[]> {
   const { body } = await customer.get('/v1/orders');
   return (body.items as { key: string }[]).map(({ key }) => key);
 }
 
 /** Settles the order that the page mentions, so that it does not change while the page is walked. */
-async function settleAnOrder({ customer, env }: PageStage): Promise<void> {
+async function settleAnOrder({ customer, env }: PageService): Promise<void> {
   const order = { receive_address: env['RECEIVER'], energy: 65_000 };
   expect((await customer.post('/v1/orders', order, withKey('invoice-2041'))).status).toBe(202);
   const isSettled = async (): Promise<true | undefined> =>
@@ -107,27 +108,27 @@ async function settleAnOrder({ customer, env }: PageStage): Promise<void> {
 it.each(Object.entries(PAGES))(
   'every block of %s runs, and does what the page says',
   async (path, page) => {
-    const made = await makeCustomer(world.api);
+    const made = await makeCustomer(fixture.api);
     noteSecret('API key', made.apiKey);
     const customer = new HmacCustomer(made.baseUrl, made.merchant, made.apiKey);
     const folder = join(root, path.replaceAll(/\W/g, '-'));
     for (const name of ['examples', packed]) await cp(join(root, name), join(folder, name), { recursive: true });
-    const stage: PageStage = {
+    const service: PageService = {
       folder,
       customer,
       port,
       env: {
-        ...{ BASE_URL: world.api.baseUrl, MERCHANT: made.merchant, API_KEY: made.apiKey },
-        ...{ RECEIVER: world.receiver((receivers += 1)), URL: `http://127.0.0.1:${port.toString()}/energy` },
+        ...{ BASE_URL: fixture.api.baseUrl, MERCHANT: made.merchant, API_KEY: made.apiKey },
+        ...{ RECEIVER: fixture.receiver((receivers += 1)), URL: `http://127.0.0.1:${port.toString()}/energy` },
         ...page.env,
         ...{ npm_config_offline: 'true', npm_config_cache: join(root, 'cache'), npm_config_update_notifier: 'false' },
       },
     };
-    await page.before?.(stage);
-    const walk = new PageWalk(stage);
+    await page.before?.(service);
+    const walk = new PageWalk(service);
     try {
       await walk.walk(blocksOf(path, await readFile(ROOT + path, 'utf8')));
-      await page.after?.(stage);
+      await page.after?.(service);
     } finally {
       walk.end();
     }

@@ -13,7 +13,7 @@ import { HmacCustomer } from '../support/api/client.js';
 import { makeCustomer } from '../support/api/factory.js';
 import { openLog } from '../support/log.js';
 import { installSdk } from '../support/api/installed-sdk.js';
-import { openOrderWorld, refundOrder, withKey, type OrderWorld } from '../support/api/order-fixture.js';
+import { openOrderFixture, refundOrder, withKey, type OrderFixture } from '../support/api/order-fixture.js';
 import { keepShown } from '../setup/canary.js';
 import { openSender, type TestSender } from '../support/webhooks/sender.js';
 
@@ -27,7 +27,7 @@ const COMMANDS = [...PAGE.matchAll(/```sh\n(.*?)```/gs)].flatMap(([, block]) =>
     .map((line) => line.replace(/\s+#.*$/, '')),
 );
 
-let world: OrderWorld;
+let fixture: OrderFixture;
 let sender: TestSender;
 let folder: string;
 let port: number;
@@ -45,12 +45,12 @@ beforeAll(async () => {
     WEBHOOK_ALLOW_HTTP: 'true',
     WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8',
   };
-  world = await openOrderWorld(here);
-  sender = await openSender({ ...world.env, ...here });
+  fixture = await openOrderFixture(here);
+  sender = await openSender({ ...fixture.env, ...here });
 }, 180_000);
 
 beforeEach(async () => {
-  const made = await makeCustomer(world.api);
+  const made = await makeCustomer(fixture.api);
   customer = new HmacCustomer(made.baseUrl, made.merchant, made.apiKey);
   const place = await mkdtemp(join(folder, 'place-'));
   env = {
@@ -69,7 +69,7 @@ afterEach(async () => {
 
 afterAll(async () => {
   await sender.app.close();
-  await world.close();
+  await fixture.close();
   await rm(folder, { recursive: true });
 });
 
@@ -111,12 +111,12 @@ async function startReceiver(): Promise<void> {
 }
 
 async function numberAll(): Promise<void> {
-  const numberer = new Numberer(world.api.database, new Metrics(), openLog('silent'));
+  const numberer = new Numberer(fixture.api.database, new Metrics(), openLog('silent'));
   while ((await numberer.numberBatch()) > 0);
 }
 
 async function buy(key: string, receiver: number): Promise<void> {
-  const order = { receive_address: world.receiver(receiver), energy: 65_000, duration_sec: 3600 };
+  const order = { receive_address: fixture.receiver(receiver), energy: 65_000, duration_sec: 3600 };
   expect((await customer.post('/v1/orders', order, withKey(key))).status).toBe(202);
 }
 
@@ -183,7 +183,7 @@ const WALK: readonly Step[] = [
       await buy('invoice-2042', 2);
       await numberAll();
       await sender.run(async () => (await inboxNames()).length === 4);
-      await refundOrder(world.api, customer.merchant, 'invoice-2042');
+      await refundOrder(fixture.api, customer.merchant, 'invoice-2042');
       await follow[1](line);
       expect(await inboxNames()).toHaveLength(5);
     },
@@ -245,7 +245,7 @@ it('an order that the records lost, or that was never written down, is found by 
   await follow[1](follow[0]);
   await run('node orders.mjs work');
   await buy('never heard of', 4);
-  await refundOrder(world.api, customer.merchant, 'known');
+  await refundOrder(fixture.api, customer.merchant, 'known');
   const found = await run('node orders.mjs reconcile');
   expect(found.code).toBe(1);
   expect(found.out.split('\n').sort()).toEqual([
@@ -259,7 +259,7 @@ it('an order that the records lost, or that was never written down, is found by 
 
 it('events that arrive out of order, twice, or again from a restored copy leave each order as its last event says', async () => {
   await buy('turned', 5);
-  await refundOrder(world.api, customer.merchant, 'turned');
+  await refundOrder(fixture.api, customer.merchant, 'turned');
   await follow[1](follow[0]);
   await run('node orders.mjs work');
   const done = join(env['INBOX']!, 'done');
@@ -281,7 +281,9 @@ it('events that are no longer stored are reported as a gap, and reading goes on 
   await numberAll();
   await run('node orders.mjs follow --once');
   await writeFile(join(env['STATE']!, 'position'), '0');
-  await world.api.database.query(`UPDATE event_position SET pruned_to = 1 WHERE project_id = $1`, [customer.merchant]);
+  await fixture.api.database.query(`UPDATE event_position SET pruned_to = 1 WHERE project_id = $1`, [
+    customer.merchant,
+  ]);
   const { code, err } = await run('node orders.mjs follow --once');
   expect([code, err]).toEqual([0, 'What came between 0 and 2 is not kept any more: reconcile.\n']);
   expect(await readFile(join(env['STATE']!, 'position'), 'utf8')).toBe('2');

@@ -9,22 +9,28 @@ import { until } from '../../packages/local/src/wait.js';
 import { ORDERS_QUEUE } from '../../src/queue/jobs.js';
 import { HmacCustomer, type Customer } from '../support/api/client.js';
 import { makeCustomer, openApi, startApi, type TestApi } from '../support/api/factory.js';
-import { balanceOf, expectRefusal, openOrderWorld, withKey, type OrderWorld } from '../support/api/order-fixture.js';
+import {
+  balanceOf,
+  expectRefusal,
+  openOrderFixture,
+  withKey,
+  type OrderFixture,
+} from '../support/api/order-fixture.js';
 import { openProxy } from '../support/database/proxy.js';
 
-let world: OrderWorld;
+let fixture: OrderFixture;
 
 beforeAll(async () => {
-  world = await openOrderWorld();
+  fixture = await openOrderFixture();
 });
 
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
-const body = (energy = 65_000) => ({ receive_address: world.receiver(), energy });
+const body = (energy = 65_000) => ({ receive_address: fixture.receiver(), energy });
 
 /** Starts another API of the same service with changed settings while `work` runs. */
 async function withApi(changed: Record<string, string>, work: (api: TestApi) => Promise<void>): Promise<void> {
-  const api = await openApi({ ...world.env, LOG_LEVEL: 'silent', ...changed });
+  const api = await openApi({ ...fixture.env, LOG_LEVEL: 'silent', ...changed });
   try {
     await work(api);
   } finally {
@@ -50,8 +56,8 @@ describe('Redis', () => {
     `ter:key:${createHash('sha256').update(customer.merchant).update('\n').update(key).digest('base64url')}`;
 
   test('a wrong cached key changes nothing', async () => {
-    const customer = await makeCustomer(world.api);
-    const redis = new Redis(world.env['REDIS_URL']!);
+    const customer = await makeCustomer(fixture.api);
+    const redis = new Redis(fixture.env['REDIS_URL']!);
     try {
       const key = randomUUID();
       await redis.set(cacheKeyOf(customer, key), '1');
@@ -77,10 +83,10 @@ describe('Redis', () => {
   });
 
   test('a burst of orders wakes the worker for the newest of them', async () => {
-    const customer = await makeCustomer(world.api);
+    const customer = await makeCustomer(fixture.api);
     let newest = 0;
     for (let index = 0; index < 10; index += 1) newest = (await customer.post('/v1/orders', body())).body.id as number;
-    const connection = new Redis(world.env['REDIS_URL']!, { maxRetriesPerRequest: null });
+    const connection = new Redis(fixture.env['REDIS_URL']!, { maxRetriesPerRequest: null });
     const queue = new Queue(ORDERS_QUEUE, { connection, prefix: 'ter:queue' });
     try {
       const isWoken = async () => {
@@ -95,13 +101,13 @@ describe('Redis', () => {
   });
 
   test('gone at the start, orders are bought and replayed without it', async () => {
-    const customer = await makeCustomer(world.api);
+    const customer = await makeCustomer(fixture.api);
     await withApi({ REDIS_URL: 'redis://127.0.0.1:1' }, (api) => buysAsAlways(customer.at(api.baseUrl)));
   });
 
   test('hanging, cut and back again, orders are bought and replayed all the time', async () => {
-    const customer = await makeCustomer(world.api);
-    const proxy = await openProxy(world.env['REDIS_URL']!);
+    const customer = await makeCustomer(fixture.api);
+    const proxy = await openProxy(fixture.env['REDIS_URL']!);
     try {
       await withApi({ REDIS_URL: proxy.url }, async (api) => {
         const at = customer.at(api.baseUrl);
@@ -121,7 +127,7 @@ describe('Redis', () => {
 
 describe('the chain', () => {
   test('away, new orders wait for it and old keys do not', async () => {
-    const customer = await makeCustomer(world.api);
+    const customer = await makeCustomer(fixture.api);
     const first = await customer.post('/v1/orders', body(), withKey('before'));
     const away = { TRON_FULL_NODE_URLS: 'http://127.0.0.1:1', TRON_SOLIDITY_NODE_URLS: 'http://127.0.0.1:1' };
     // The processes share chain readings through the database, so this waits until they are too old for this process.
@@ -139,9 +145,9 @@ describe('the chain', () => {
       expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
       const replay = await at.post('/v1/orders', body(), withKey('before'));
       expect(replay.text).toBe(first.text);
-      const unknown = { receive_address: world.chain.receivers[39]!, energy: 65_000 };
+      const unknown = { receive_address: fixture.chain.receivers[39]!, energy: 65_000 };
       expectRefusal(await at.post('/v1/orders', unknown, withKey('other')), 503, 'CHAIN_UNAVAILABLE');
-      expectRefusal(await at.post('/v1/activate', { address: world.chain.token }), 503, 'CHAIN_UNAVAILABLE');
+      expectRefusal(await at.post('/v1/activate', { address: fixture.chain.token }), 503, 'CHAIN_UNAVAILABLE');
       expectRefusal(await at.post('/v1/orders', body(66_000), withKey('before')), 422, 'IDEMPOTENCY_KEY_REUSED');
     });
     expect((await customer.get('/v1/orders/other')).status).toBe(404);
@@ -150,8 +156,8 @@ describe('the chain', () => {
 
 describe('Postgres', () => {
   test('gone for longer than the wait, the caller gets its key back and later finds the order by it', async () => {
-    const customer = await makeCustomer(world.api);
-    const proxy = await openProxy(world.env['DATABASE_URL']!);
+    const customer = await makeCustomer(fixture.api);
+    const proxy = await openProxy(fixture.env['DATABASE_URL']!);
     try {
       await withApi({ DATABASE_URL: proxy.url }, async (api) => {
         const at = customer.at(api.baseUrl);
@@ -187,8 +193,8 @@ describe('Postgres', () => {
   }, 60_000);
 
   test('away for a moment, an order under way is accepted all the same', async () => {
-    const customer = await makeCustomer(world.api);
-    const proxy = await openProxy(world.env['DATABASE_URL']!);
+    const customer = await makeCustomer(fixture.api);
+    const proxy = await openProxy(fixture.env['DATABASE_URL']!);
     try {
       await withApi({ DATABASE_URL: proxy.url }, async (api) => {
         const at = customer.at(api.baseUrl);
@@ -206,8 +212,8 @@ describe('Postgres', () => {
   });
 
   test('a first request that does not end makes requests with its key wait: 503 after ten seconds, then one order', async () => {
-    const customer = await makeCustomer(world.api);
-    const blocker = new pg.Client({ connectionString: world.env['DATABASE_URL'] });
+    const customer = await makeCustomer(fixture.api);
+    const blocker = new pg.Client({ connectionString: fixture.env['DATABASE_URL'] });
     await blocker.connect();
     try {
       await withApi({}, async (other) => {
@@ -231,9 +237,9 @@ describe('Postgres', () => {
 
 describe('one project that reads page after page', () => {
   test('delays neither the purchases of another nor its pages, however slow each page is', async () => {
-    const [heavy, other] = [await makeCustomer(world.api), await makeCustomer(world.api)];
-    const blocker = new pg.Client({ connectionString: world.env['DATABASE_URL'] });
-    const watcher = new pg.Client({ connectionString: world.env['DATABASE_URL'] });
+    const [heavy, other] = [await makeCustomer(fixture.api), await makeCustomer(fixture.api)];
+    const blocker = new pg.Client({ connectionString: fixture.env['DATABASE_URL'] });
+    const watcher = new pg.Client({ connectionString: fixture.env['DATABASE_URL'] });
     await Promise.all([blocker.connect(), watcher.connect()]);
     try {
       expect((await heavy.post('/v1/orders', body())).status).toBe(202);
@@ -268,9 +274,9 @@ describe('a purchase of unknown outcome', () => {
   test.each(['/v1/orders', '/v1/activate'])(
     'sent without a key is found by the key of its 503: %s',
     async (path) => {
-      const customer = await makeCustomer(world.api);
+      const customer = await makeCustomer(fixture.api);
       const request = path === '/v1/orders' ? body() : { address: newChainAccount().address };
-      const blocker = new pg.Client({ connectionString: world.env['DATABASE_URL'] });
+      const blocker = new pg.Client({ connectionString: fixture.env['DATABASE_URL'] });
       await blocker.connect();
       try {
         await blocker.query('BEGIN');
@@ -299,10 +305,10 @@ describe('a purchase by HMAC of unknown outcome', () => {
   test.each(['/v1/orders', '/v1/activate'])(
     'sent without a key is read by the key of its nonce, as its 503 says: %s',
     async (path) => {
-      const { baseUrl, merchant, apiKey } = await makeCustomer(world.api);
+      const { baseUrl, merchant, apiKey } = await makeCustomer(fixture.api);
       const customer = new HmacCustomer(baseUrl, merchant, apiKey);
       const request = path === '/v1/orders' ? body() : { address: newChainAccount().address };
-      const blocker = new pg.Client({ connectionString: world.env['DATABASE_URL'] });
+      const blocker = new pg.Client({ connectionString: fixture.env['DATABASE_URL'] });
       await blocker.connect();
       try {
         await blocker.query('BEGIN');
@@ -326,8 +332,8 @@ describe('a purchase by HMAC of unknown outcome', () => {
 
 describe('a process', () => {
   test('that stops answers the waiting requests, then ends by itself', async () => {
-    const customer = await makeCustomer(world.api);
-    const api = await startApi(world.env);
+    const customer = await makeCustomer(fixture.api);
+    const api = await startApi(fixture.env);
     const answering = customer.at(api.baseUrl).post('/v1/orders', body(), { ...withKey('waiting'), Prefer: 'wait=30' });
     await until(
       async () => ((await customer.get('/v1/orders/waiting')).status === 200 ? true : undefined),
@@ -342,15 +348,15 @@ describe('a process', () => {
   });
 
   test('starts while Redis and the chain are away, and refuses to start without its database', async () => {
-    const customer = await makeCustomer(world.api);
+    const customer = await makeCustomer(fixture.api);
     const nowhere = 'http://127.0.0.1:1';
     const away = { REDIS_URL: 'redis://127.0.0.1:1', TRON_FULL_NODE_URLS: nowhere, TRON_SOLIDITY_NODE_URLS: nowhere };
-    const api = await startApi({ ...world.env, ...away });
+    const api = await startApi({ ...fixture.env, ...away });
     expect((await customer.at(api.baseUrl).get('/v1/balance')).status).toBe(200);
     await api.process.stop();
-    await expect(startApi({ ...world.env, DATABASE_URL: 'postgres://127.0.0.1:1/none' })).rejects.toThrow(
+    await expect(startApi({ ...fixture.env, DATABASE_URL: 'postgres://127.0.0.1:1/none' })).rejects.toThrow(
       'DATABASE_URL',
     );
-    await expect(startApi({ ...world.env, MASTER_KEY: 'short' })).rejects.toThrow('MASTER_KEY');
+    await expect(startApi({ ...fixture.env, MASTER_KEY: 'short' })).rejects.toThrow('MASTER_KEY');
   });
 });

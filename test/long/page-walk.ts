@@ -17,7 +17,7 @@ const SHOWN_RECEIVER = /\bTF7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF\b/g;
 const SHOWN_KEY = PUBLISHED_KEY;
 const STATE = '.page-state';
 
-export interface PageStage {
+export interface PageService {
   /** The folder where the page's reader begins. */
   readonly folder: string;
   readonly customer: HmacCustomer;
@@ -36,12 +36,12 @@ export class PageWalk {
   private readonly saved = new Map<string, Block>();
   private readonly groups: number[] = [];
 
-  constructor(private readonly stage: PageStage) {}
+  constructor(private readonly service: PageService) {}
 
   /** Runs the blocks. Throws when one behaves differently from the page, or when no runner exists for its kind. */
   async walk(blocks: readonly Block[]): Promise<void> {
-    await mkdir(this.stage.folder, { recursive: true });
-    await writeFile(join(this.stage.folder, STATE), `cd ${this.stage.folder}\n`);
+    await mkdir(this.service.folder, { recursive: true });
+    await writeFile(join(this.service.folder, STATE), `cd ${this.service.folder}\n`);
     for (const block of blocks) await this.step(block).catch((error: unknown) => this.blame(block, error));
     const idle = [...this.saved.values()].map(({ where, file }) => `${where} ${file!}`);
     if (idle.length > 0) throw new Error(`programs that the page never runs: ${idle.join(', ')}`);
@@ -96,15 +96,15 @@ export class PageWalk {
   }
 
   private async run(part: string): Promise<void> {
-    const script = part.replaceAll(SHOWN_PORT, this.stage.port.toString());
+    const script = part.replaceAll(SHOWN_PORT, this.service.port.toString());
     for (const name of this.saved.keys()) if (new RegExp(`\\b${name}\\b`).test(script)) this.saved.delete(name);
-    const state = join(this.stage.folder, STATE);
+    const state = join(this.service.folder, STATE);
     const keep = `trap '{ export -p; printf "cd %q\\n" "$PWD"; } > ${state}' EXIT`;
     const out = await open(`${state}.out`, 'w');
     const err = await open(`${state}.err`, 'w');
     const child = spawn('bash', ['-c', `. ${state}\nset -eu -o pipefail\n${keep}\n${script}`], {
-      cwd: this.stage.folder,
-      env: { PATH: process.env['PATH'], HOME: this.stage.folder, ...this.stage.env },
+      cwd: this.service.folder,
+      env: { PATH: process.env['PATH'], HOME: this.service.folder, ...this.service.env },
       stdio: ['ignore', out.fd, err.fd],
       // A separate process group, so that `end` can kill all that it starts.
       detached: true,
@@ -118,11 +118,11 @@ export class PageWalk {
     expect({ code, complaint }).toEqual({ code: 0, complaint: '' });
   }
 
-  /** Fills in the variables of the first line, from the stage or from the previous answer. */
+  /** Fills in the variables of the first line, from the service or from the previous answer. */
   private known(lines: string): string {
     const [line = '', ...rest] = lines.split('\n');
     const set = line.replaceAll(/(\w+)=("[^"]*"|'[^']*'|[^\s#]*)/g, (whole, name: string, value: string) => {
-      const given = this.stage.env[name];
+      const given = this.service.env[name];
       if (given !== undefined) return `${name}='${given}'`;
       if (!value.endsWith('...')) return whole;
       const shown = JSON.parse(this.answer().text) as Record<string, string>;
@@ -135,11 +135,11 @@ export class PageWalk {
 
   /** Sends a signed request: method and path, and a body below them. */
   private async send(text: string): Promise<void> {
-    const [first = '', ...rest] = text.replaceAll(SHOWN_RECEIVER, this.stage.env['RECEIVER']!).split('\n');
+    const [first = '', ...rest] = text.replaceAll(SHOWN_RECEIVER, this.service.env['RECEIVER']!).split('\n');
     const [method = '', path = ''] = first.split(' ');
     const body = rest.join('\n').trim();
     const headers = body === '' ? {} : { 'Content-Type': 'application/json' };
-    const { status, text: answered } = await this.stage.customer.request(method, path, headers, body || undefined);
+    const { status, text: answered } = await this.service.customer.request(method, path, headers, body || undefined);
     this.last = { text: answered, isRefusal: status >= 400 };
   }
 
@@ -154,7 +154,7 @@ export class PageWalk {
   }
 
   private async place(): Promise<string> {
-    const state = await readFile(join(this.stage.folder, STATE), 'utf8');
+    const state = await readFile(join(this.service.folder, STATE), 'utf8');
     return /^cd (.*)$/m.exec(state)![1]!;
   }
 

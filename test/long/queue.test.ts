@@ -11,19 +11,19 @@ import { until } from '../../packages/local/src/wait.js';
 import { ORDER_DUE_JOB, ORDERS_QUEUE } from '../../src/queue/jobs.js';
 import {
   api,
-  clearStage,
-  closeStage,
+  clearFixture,
+  closeFixture,
   env,
   full,
-  Hand,
+  SteppedWorker,
   mine,
-  openStage,
+  openFixture,
   orderOf,
   receivers,
   rent,
   START_LIMIT_MS,
   statusesOf,
-  stageDatabaseUrl,
+  fixtureDatabaseUrl,
 } from '../support/worker/fulfilment-fixture.js';
 import { asAdmin } from '../setup/admin.js';
 
@@ -35,40 +35,40 @@ const NO_ORDER = 999_999_999n;
 
 let redis: Redis;
 let queue: Queue;
-let hands: Hand[] = [];
+let workers: SteppedWorker[] = [];
 
 beforeAll(async () => {
-  await openStage();
+  await openFixture();
   redis = new Redis(env['REDIS_URL']!, { maxRetriesPerRequest: null });
   queue = new Queue(ORDERS_QUEUE, { connection: redis, prefix: PREFIX });
 }, START_LIMIT_MS);
 
 afterEach(async () => {
   full.rest();
-  for (const hand of hands) await hand.close();
-  hands = [];
+  for (const worker of workers) await worker.close();
+  workers = [];
   await redis.flushdb();
-  await clearStage();
+  await clearFixture();
 }, START_LIMIT_MS);
 
 afterAll(async () => {
   await queue.close();
   redis.disconnect();
-  await closeStage();
+  await closeFixture();
 }, START_LIMIT_MS);
 
 /** Starts a worker as in its own process, without pool sync and reconciler. */
-async function startWorker(extra: Record<string, string> = {}): Promise<Hand> {
-  const hand = await Hand.open(extra);
-  hands.push(hand);
+async function startWorker(extra: Record<string, string> = {}): Promise<SteppedWorker> {
+  const worker = await SteppedWorker.open(extra);
+  workers.push(worker);
   await mine();
-  const loop = hand.part(FulfilmentLoop);
+  const loop = worker.part(FulfilmentLoop);
   loop.start();
-  hand.part(OrdersProcessor).start();
+  worker.part(OrdersProcessor).start();
   // Later purchases are found by their jobs: the first sweep is over, and orders can be processed.
-  const isWorking = () => Number.isFinite(loop.sweepAgeSec) && hand.part(ChainView).current !== undefined;
+  const isWorking = () => Number.isFinite(loop.sweepAgeSec) && worker.part(ChainView).current !== undefined;
   await until(() => Promise.resolve(isWorking() || undefined), LIMIT_MS, 'the worker being at work', 20);
-  return hand;
+  return worker;
 }
 
 const add = (orderId: unknown, name: string = ORDER_DUE_JOB) => queue.add(name, { orderId: String(orderId) });
@@ -104,7 +104,7 @@ function holdBroadcasts(): { readonly arrived: Promise<void>; readonly release: 
 
 /** Makes the database refuse every new chain transaction, or accept them again. */
 async function refuseTransactions(isRefused: boolean): Promise<void> {
-  await asAdmin(stageDatabaseUrl(), async (client) => {
+  await asAdmin(fixtureDatabaseUrl(), async (client) => {
     await client.query('DROP TRIGGER IF EXISTS refuse_all ON chain_tx');
     if (!isRefused) return;
     await client.query(
@@ -153,10 +153,10 @@ describe('a job', () => {
   });
 
   test('does not delay an order that no other job names, however many other jobs there are', async () => {
-    const hand = await Hand.open();
-    hands.push(hand);
+    const worker = await SteppedWorker.open();
+    workers.push(worker);
     await mine();
-    const loop = hand.part(FulfilmentLoop);
+    const loop = worker.part(FulfilmentLoop);
     loop.start();
     const over = new AbortController();
     const ask = async (first: bigint): Promise<void> => {
@@ -212,10 +212,10 @@ describe('a job', () => {
 
   test('whose look is over when the worker stops is left completed, not active', async () => {
     const broadcasts = holdBroadcasts();
-    const hand = await startWorker({ ...NO_SWEEP, TRON_BROADCAST_TIMEOUT_MS: '20000' });
+    const worker = await startWorker({ ...NO_SWEEP, TRON_BROADCAST_TIMEOUT_MS: '20000' });
     const { id } = await orderOf(await rent(receivers[0]!));
     await broadcasts.arrived;
-    const closing = hand.close();
+    const closing = worker.close();
     broadcasts.release();
     await closing;
     expect(await jobOf(id, 'active')).toBeUndefined();

@@ -2,32 +2,32 @@
 import type { Fault } from '../support/nodes/faulty-node.js';
 import { WHO, recordedCall } from '../support/chain/quote-chain.js';
 import type { TestApi } from '../support/api/factory.js';
-import { openQuoteWorld, until, type QuoteWorld } from '../support/api/quote-fixture.js';
+import { openQuoteFixture, until, type QuoteFixture } from '../support/api/quote-fixture.js';
 
-let world: QuoteWorld;
+let fixture: QuoteFixture;
 // An API for this test alone: it avoids a throttled node for a while, which must not affect other tests.
 let own: TestApi;
 
 beforeAll(async () => {
-  world = await openQuoteWorld();
+  fixture = await openQuoteFixture();
 });
 
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
 beforeEach(async () => {
-  own = await world.another({ TRON_READ_TIMEOUT_MS: '500' });
+  own = await fixture.another({ TRON_READ_TIMEOUT_MS: '500' });
 });
 
 afterEach(async () => {
-  world.node.mend();
+  fixture.node.mend();
   await own.close();
 });
 
 const CONSTANT = 'wallet/triggerconstantcontract';
 const VIEW = { owner_address: WHO.bank, contract_address: WHO.token, function_selector: 'view1()' };
-const simulateAt = (api: TestApi) => world.customer.at(api.baseUrl).post('/v1/simulate', VIEW);
+const simulateAt = (api: TestApi) => fixture.customer.at(api.baseUrl).post('/v1/simulate', VIEW);
 const quoteAt = (api: TestApi, body: Record<string, unknown> = { receive_address: WHO.bob, energy: 65_000 }) =>
-  world.customer.at(api.baseUrl).post('/v1/quotes', body);
+  fixture.customer.at(api.baseUrl).post('/v1/quotes', body);
 
 const OUT_OF_TIME = JSON.stringify({
   result: {
@@ -96,29 +96,29 @@ describe('a simulation', () => {
   ];
 
   test.each(CASES)('on a node that %s: 502, without any of the node’s text', async (_, fault, path, msg) => {
-    world.node.fail(fault, path);
+    fixture.node.fail(fault, path);
     const { status, body, text } = await simulateAt(own);
     expect({ status, error: body.error, msg: body.msg }).toEqual({ status: 502, error: 'SIMULATION_FAILED', msg });
     expect(text).not.toMatch(/java|Exception|127\.0\.0\.1|10\.0\.0\.7|html|suspended/);
   });
 
   test('that runs out of time once is run again', async () => {
-    const askedBefore = world.node.asked.get(CONSTANT) ?? 0;
-    world.node.fail({ kind: 'says', body: OUT_OF_TIME, times: 1 }, CONSTANT);
+    const askedBefore = fixture.node.asked.get(CONSTANT) ?? 0;
+    fixture.node.fail({ kind: 'says', body: OUT_OF_TIME, times: 1 }, CONSTANT);
     expect((await simulateAt(own)).status).toBe(200);
-    expect((world.node.asked.get(CONSTANT) ?? 0) - askedBefore).toBeGreaterThanOrEqual(2);
+    expect((fixture.node.asked.get(CONSTANT) ?? 0) - askedBefore).toBeGreaterThanOrEqual(2);
   });
 
   test('that runs out of energy is a failing call, not an unable node', async () => {
-    world.node.fail({ kind: 'says', body: OUT_OF_ENERGY }, CONSTANT);
+    fixture.node.fail({ kind: 'says', body: OUT_OF_ENERGY }, CONSTANT);
     const { status, body } = await simulateAt(own);
     expect({ status, would_fail: body.would_fail }).toEqual({ status: 200, would_fail: true });
   });
 
   test('is 502 when the chain answers but its fees are too old', async () => {
-    const old = await world.another({ MARKET_MAX_AGE_SEC: '1' });
+    const old = await fixture.another({ MARKET_MAX_AGE_SEC: '1' });
     try {
-      world.node.fail({ kind: 'says', body: '{}' }, 'wallet/getchainparameters');
+      fixture.node.fail({ kind: 'says', body: '{}' }, 'wallet/getchainparameters');
       const { body } = await until(
         () => simulateAt(old),
         ({ status }) => status !== 200,
@@ -135,12 +135,12 @@ describe('a simulation', () => {
 
 describe('a second node', () => {
   const openPair = (): Promise<TestApi> =>
-    world.another({
+    fixture.another({
       TRON_READ_TIMEOUT_MS: '3000',
       // Detected by its next answer about its head, and by no later event.
       TRON_POLL_MS: '100',
-      TRON_FULL_NODE_URLS: `${world.node.url},${world.chain.fullUrl}`,
-      TRON_SOLIDITY_NODE_URLS: `${world.chain.solidUrl},${world.chain.solidUrl}`,
+      TRON_FULL_NODE_URLS: `${fixture.node.url},${fixture.chain.fullUrl}`,
+      TRON_SOLIDITY_NODE_URLS: `${fixture.chain.solidUrl},${fixture.chain.solidUrl}`,
     });
   const WARM = {
     recipient_state: 'warm',
@@ -153,7 +153,7 @@ describe('a second node', () => {
   ] as const)('answers when the first %s', async (_, fault) => {
     const pair = await openPair();
     try {
-      world.node.fail(fault);
+      fixture.node.fail(fault);
       const { status } = await simulateAt(pair);
       expect(status).toBe(200);
       expect((await quoteAt(pair, { receive_address: WHO.bob })).body).toMatchObject(WARM);
@@ -165,7 +165,7 @@ describe('a second node', () => {
   test('answers when the first answers {} to everything, which would also mean that nobody has an account', async () => {
     const pair = await openPair();
     try {
-      world.node.fail({ kind: 'says', body: '{}' });
+      fixture.node.fail({ kind: 'says', body: '{}' });
       expect((await simulateAt(pair)).status).toBe(200);
       const quoted = await until(
         () => quoteAt(pair, { receive_address: WHO.bob }),
@@ -173,9 +173,9 @@ describe('a second node', () => {
       );
       expect(quoted.body).toMatchObject(WARM);
       // From then on it is asked only for its head.
-      const askedBefore = world.node.asked.get('wallet/getaccount') ?? 0;
+      const askedBefore = fixture.node.asked.get('wallet/getaccount') ?? 0;
       for (const receive_address of [WHO.bob, WHO.carol, WHO.ghost]) await quoteAt(pair, { receive_address });
-      expect(world.node.asked.get('wallet/getaccount') ?? 0).toBe(askedBefore);
+      expect(fixture.node.asked.get('wallet/getaccount') ?? 0).toBe(askedBefore);
     } finally {
       await pair.close();
     }
@@ -184,15 +184,15 @@ describe('a second node', () => {
 
 describe('a node whose head stands still', () => {
   test('is not believed, and is believed again when it moves', async () => {
-    const watchful = await world.another({ TRON_HEAD_STALL_SEC: '1', TRON_POLL_MS: '100', MARKET_MAX_AGE_SEC: '2' });
+    const watchful = await fixture.another({ TRON_HEAD_STALL_SEC: '1', TRON_POLL_MS: '100', MARKET_MAX_AGE_SEC: '2' });
     try {
-      await world.node.freeze('wallet/getblock');
+      await fixture.node.freeze('wallet/getblock');
       const simulated = await until(
         () => simulateAt(watchful),
         ({ status }) => status !== 200,
       );
       expect(simulated.body).toMatchObject({ error: 'SIMULATION_FAILED' });
-      world.node.mend();
+      fixture.node.mend();
       expect(
         await until(
           () => simulateAt(watchful),
@@ -207,7 +207,7 @@ describe('a node whose head stands still', () => {
 
 describe('a quote', () => {
   test.each(SILENT)('sized on a node that %s is for an unknown receiver, as cold', async (_, fault) => {
-    world.node.fail(fault, CONSTANT);
+    fixture.node.fail(fault, CONSTANT);
     const { status, body } = await quoteAt(own, { receive_address: WHO.bob });
     expect(status).toBe(200);
     expect(body).toMatchObject({
@@ -219,7 +219,7 @@ describe('a quote', () => {
 
   test('goes on while the known state may be used, then is CHAIN_UNAVAILABLE, and then works again', async () => {
     // With its own database, so that no other process keeps the state fresh.
-    const alone = await openQuoteWorld({ MARKET_MAX_AGE_SEC: '3' });
+    const alone = await openQuoteFixture({ MARKET_MAX_AGE_SEC: '3' });
     try {
       alone.node.fail({ kind: 'down' });
       const body = { receive_address: WHO.bob, energy: 65_000 };

@@ -8,7 +8,7 @@ import { XPUB } from '../support/chain/deposits-on-chain.js';
 import { makeCustomer } from '../support/api/factory.js';
 import { openLog } from '../support/log.js';
 import { cliWith, type Cli } from '../support/cli.js';
-import { openOrderWorld, withKey, type OrderWorld } from '../support/api/order-fixture.js';
+import { openOrderFixture, withKey, type OrderFixture } from '../support/api/order-fixture.js';
 import { asAdmin } from '../setup/admin.js';
 
 const LIMIT_MS = 20_000;
@@ -23,16 +23,16 @@ export class ReadyProjects {
   private made = 0;
 
   private constructor(
-    readonly world: OrderWorld,
+    readonly fixture: OrderFixture,
     readonly cli: Cli,
   ) {}
 
   static async open(): Promise<ReadyProjects> {
-    const world = await openOrderWorld({ DEPOSIT_XPUB: XPUB });
-    const projects = new ReadyProjects(world, cliWith({ ...world.env, DEPOSIT_XPUB: XPUB, USER: 'tester' }));
+    const fixture = await openOrderFixture({ DEPOSIT_XPUB: XPUB });
+    const projects = new ReadyProjects(fixture, cliWith({ ...fixture.env, DEPOSIT_XPUB: XPUB, USER: 'tester' }));
     await projects.run('deposits', 'use-account', '--yes', '--reason', 'a test');
     // The API refuses signatures from the second in which Redis started, so this waits for the first accepted request.
-    const { merchant, apiKey, baseUrl } = await makeCustomer(world.api);
+    const { merchant, apiKey, baseUrl } = await makeCustomer(fixture.api);
     const isTaken = async (): Promise<true | undefined> => {
       const headers = hmacHeaders(merchant, apiKey, { method: 'GET', path: '/v1/balance' });
       return (await send(baseUrl, 'GET', '/v1/balance', headers)).status === 200 ? true : undefined;
@@ -50,20 +50,20 @@ export class ReadyProjects {
 
   /** Changes rows with triggers off, to states that only time, other processes or the chain can cause. */
   async sql(text: string, parameters: readonly unknown[]): Promise<void> {
-    await asAdmin(this.world.env['DATABASE_URL']!, async (client) => {
+    await asAdmin(this.fixture.env['DATABASE_URL']!, async (client) => {
       await client.query(`SET session_replication_role = replica`);
       await client.query(text, [...parameters]);
     });
   }
 
   async buy({ customer }: Ready, key?: string): Promise<void> {
-    const order = { receive_address: this.world.receiver(), energy: 65_000 };
+    const order = { receive_address: this.fixture.receiver(), energy: 65_000 };
     expect((await customer.post('/v1/orders', order, key === undefined ? {} : withKey(key))).status).toBe(202);
   }
 
   async create(): Promise<Ready> {
     this.made += 1;
-    const { merchant, apiKey, baseUrl } = await makeCustomer(this.world.api);
+    const { merchant, apiKey, baseUrl } = await makeCustomer(this.fixture.api);
     const customer = new HmacCustomer(baseUrl, merchant, apiKey);
     const bounds = ['--daily-cap', '500000000', '--low-balance', '100000000'];
     await this.run(
@@ -80,7 +80,7 @@ export class ReadyProjects {
     const { webhook } = shown.json() as { webhook: string };
     const ready = { merchant, customer, webhook };
     await this.buy(ready, 'payout-1');
-    const numberer = new Numberer(this.world.api.database, new Metrics(), openLog('silent'));
+    const numberer = new Numberer(this.fixture.api.database, new Metrics(), openLog('silent'));
     while ((await numberer.numberBatch()) > 0);
     await this.sql(
       `UPDATE webhook_delivery SET status = 'delivered', next_at = NULL, ended_at = clock_timestamp(), answer_status = 204

@@ -3,22 +3,22 @@ import { jest } from '@jest/globals';
 import { JudgedRecords } from '../../src/reconciliation/judged-records.js';
 import { Reconciler } from '../../src/reconciliation/reconciler.js';
 import { until } from '../../packages/local/src/wait.js';
-import { ReconcileWorld } from '../support/worker/reconciliation-fixture.js';
+import { ReconciliationFixture } from '../support/worker/reconciliation-fixture.js';
 
 /** A slow machine needs seconds for the records too. */
 const LIMIT_MS = 60_000;
 
-let world: ReconcileWorld;
+let fixture: ReconciliationFixture;
 let other: INestApplicationContext;
 
 beforeAll(async () => {
-  world = await ReconcileWorld.open({ RECONCILE_SEC: '1' });
-  other = await world.openWorker();
+  fixture = await ReconciliationFixture.open({ RECONCILE_SEC: '1' });
+  other = await fixture.openWorker();
 });
 
 afterAll(async () => {
   await other.close();
-  await world.close();
+  await fixture.close();
 });
 
 interface Turn {
@@ -28,7 +28,7 @@ interface Turn {
 }
 
 async function turn(): Promise<Turn> {
-  const [row] = await world.database.query<Turn>(
+  const [row] = await fixture.database.query<Turn>(
     `SELECT fence, lease_until > clock_timestamp() AS "isHeld", passed_at::text FROM reconcile_state`,
   );
   return row!;
@@ -47,7 +47,7 @@ async function heldPass(worker: INestApplicationContext): Promise<{ readonly goO
       await isOpen;
       await keep(fence, report);
     });
-    pass = world.pass(worker);
+    pass = fixture.pass(worker);
     pass.catch(reject);
   });
   return {
@@ -60,65 +60,65 @@ async function heldPass(worker: INestApplicationContext): Promise<{ readonly goO
 
 it('a pass that waited for slow nodes is followed by the next one without an extra rest', async () => {
   const passedAt = async (): Promise<string> => {
-    const [row] = await world.database.query<{ at: string }>(`SELECT passed_at::text AS at FROM reconcile_state`);
+    const [row] = await fixture.database.query<{ at: string }>(`SELECT passed_at::text AS at FROM reconcile_state`);
     return row!.at;
   };
   // The requests that compare records with the chain, and no other part of a pass.
   const held = ['getaccount', 'getdelegatedresourceaccountindexv2'];
-  const slow = await world.faults(
+  const slow = await fixture.faults(
     held.map((path) => ({ kind: 'slow', ms: 3500, path: `walletsolidity/${path}`, rate: 1 })),
   );
   const startedMs = performance.now();
-  await world.pass();
+  await fixture.pass();
   // A rest of ten times the duration would exceed the limit.
   expect(performance.now() - startedMs).toBeGreaterThan(LIMIT_MS / 10);
-  for (const each of slow) await world.clearFault(each);
+  for (const each of slow) await fixture.clearFault(each);
   const first = await passedAt();
   const next = async (): Promise<true | undefined> => {
-    await world.look();
+    await fixture.look();
     return (await passedAt()) === first ? undefined : true;
   };
   await until(next, LIMIT_MS, 'the next pass');
 }, 120_000);
 
 it('a pass that outlasts its lease keeps its turn, and its findings stay visible', async () => {
-  await world.delegateBehindOurBack(1, world.world.accounts[2]!.address, 1000);
-  const pass = await heldPass(world.worker);
+  await fixture.delegateForeign(1, fixture.service.accounts[2]!.address, 1000);
+  const pass = await heldPass(fixture.worker);
   const { fence } = await turn();
-  await world.database.query(`UPDATE reconcile_state SET lease_until = clock_timestamp()`);
+  await fixture.database.query(`UPDATE reconcile_state SET lease_until = clock_timestamp()`);
   await until(async () => ((await turn()).isHeld === true ? true : undefined), LIMIT_MS, 'the renewal of the lease');
   await other.get(Reconciler).reconcile();
   expect(await turn()).toMatchObject({ fence, passed_at: null });
   await pass.goOn();
   expect(await turn()).toMatchObject({ fence, isHeld: null, passed_at: expect.any(String) });
-  expect(await world.metric('orphan_chain_tx')).toEqual(['orphan_chain_tx 1']);
+  expect(await fixture.metric('orphan_chain_tx')).toEqual(['orphan_chain_tx 1']);
 }, 120_000);
 
 it('a pass whose turn another worker took counts for nothing, and is not shown as made', async () => {
   const pass = await heldPass(other);
-  await world.database.query(`UPDATE reconcile_state SET lease_until = NULL`);
-  await world.look();
+  await fixture.database.query(`UPDATE reconcile_state SET lease_until = NULL`);
+  await fixture.look();
   const taken = await turn();
   expect(taken.passed_at).not.toBeNull();
   await pass.goOn();
   expect(await turn()).toEqual(taken);
-  expect(await world.metric('reconcile_age_seconds', other)).toEqual(['reconcile_age_seconds +Inf']);
+  expect(await fixture.metric('reconcile_age_seconds', other)).toEqual(['reconcile_age_seconds +Inf']);
 }, 120_000);
 
 it('a failed pass is not shown as made, its process rests, and another worker makes the next one', async () => {
-  const failing = await world.openWorker({ RECONCILE_SEC: '300' });
+  const failing = await fixture.openWorker({ RECONCILE_SEC: '300' });
   const refuse = `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused'; END $$;
     CREATE TRIGGER refuse BEFORE UPDATE OF orders_after ON reconcile_state EXECUTE FUNCTION refuse()`;
-  await world.byHand(refuse);
+  await fixture.byHand(refuse);
   try {
-    await expect(world.pass(failing)).rejects.toThrow('refused');
+    await expect(fixture.pass(failing)).rejects.toThrow('refused');
     const failed = await turn();
     expect(failed).toMatchObject({ isHeld: null, passed_at: null });
-    expect(await world.metric('reconcile_age_seconds', failing)).toEqual(['reconcile_age_seconds +Inf']);
+    expect(await fixture.metric('reconcile_age_seconds', failing)).toEqual(['reconcile_age_seconds +Inf']);
     await failing.get(Reconciler).reconcile();
     expect(await turn()).toEqual(failed);
   } finally {
-    await world.byHand(`DROP FUNCTION refuse CASCADE`);
+    await fixture.byHand(`DROP FUNCTION refuse CASCADE`);
     await failing.close();
   }
   await other.get(Reconciler).reconcile();

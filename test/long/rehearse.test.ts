@@ -9,7 +9,7 @@ import { codeIn } from '../support/docs/documents.js';
 import type { HmacCustomer } from '../support/api/client.js';
 import { balanceOf } from '../support/api/order-fixture.js';
 import { keepShown } from '../setup/canary.js';
-import { openTestProjectWorld, type TestProjectWorld } from '../support/api/test-project-fixture.js';
+import { openTestProjectFixture, type TestProjectFixture } from '../support/api/test-project-fixture.js';
 import { openSender, type TestSender } from '../support/webhooks/sender.js';
 
 const PAGE = await readFile('docs/rehearse-the-bad-days.md', 'utf8');
@@ -21,28 +21,28 @@ const COMMANDS = [...PAGE.matchAll(/```sh\n(.*?)```/gs)].flatMap(([, block]) =>
     .map((line) => line.replace(/\s+#.*$/, '')),
 );
 
-let world: TestProjectWorld;
+let fixture: TestProjectFixture;
 let sender: TestSender;
 let customer: HmacCustomer;
 let env: Record<string, string>;
-let shop: Server;
-let shopAnswers = 500;
+let receiver: Server;
+let receiverStatus = 500;
 const received: string[] = [];
 
 beforeAll(async () => {
-  shop = createServer((request, response) => {
-    if (shopAnswers === 204) received.push(request.headers['webhook-id'] as string);
-    response.writeHead(shopAnswers).end();
+  receiver = createServer((request, response) => {
+    if (receiverStatus === 204) received.push(request.headers['webhook-id'] as string);
+    response.writeHead(receiverStatus).end();
   }).listen(0, '127.0.0.1');
-  await once(shop, 'listening');
+  await once(receiver, 'listening');
   const here = {
-    WEBHOOK_PORTS: (shop.address() as AddressInfo).port.toString(),
+    WEBHOOK_PORTS: (receiver.address() as AddressInfo).port.toString(),
     WEBHOOK_ALLOW_HTTP: 'true',
     WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8',
   };
-  world = await openTestProjectWorld(here);
-  sender = await openSender({ ...world.env, ...here });
-  customer = await world.customer({ balance: 10_000_000_000n });
+  fixture = await openTestProjectFixture(here);
+  sender = await openSender({ ...fixture.env, ...here });
+  customer = await fixture.customer({ balance: 10_000_000_000n });
   env = {
     ...{ PATH: process.env['PATH']!, HOME: process.env['HOME'] ?? '/' },
     ...{ BASE_URL: customer.baseUrl, MERCHANT: customer.merchant, API_KEY: customer.apiKey },
@@ -51,8 +51,8 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await sender.app.close();
-  await world.close();
-  shop.close();
+  await fixture.close();
+  receiver.close();
 });
 
 interface Ran {
@@ -96,7 +96,7 @@ const setsAddress: Walk = (line) => {
 };
 
 const moves = (times: number) => async () => {
-  for (let made = 0; made < times; made += 1) await world.move();
+  for (let made = 0; made < times; made += 1) await fixture.move();
 };
 
 const RESERVED = comesTo({ code: 0, status: 'reserved' });
@@ -118,8 +118,8 @@ const WALK: readonly Walk[] = [
   },
   RESERVED,
   async (line) => {
-    await world.move();
-    await world.player.playDue();
+    await fixture.move();
+    await fixture.player.playDue();
     await comesTo({ code: 0, status: 'placed' })(line);
   },
   comesTo({ code: 1, error: 'CAPACITY_UNAVAILABLE' }),
@@ -137,7 +137,7 @@ const WALK: readonly Walk[] = [
     expect(out).toContain('"error":"RATE_LIMITED"');
   },
   () => {
-    env['URL'] = `http://127.0.0.1:${(shop.address() as AddressInfo).port.toString()}/energy`;
+    env['URL'] = `http://127.0.0.1:${(receiver.address() as AddressInfo).port.toString()}/energy`;
     return Promise.resolve();
   },
   async (line) => {
@@ -148,8 +148,8 @@ const WALK: readonly Walk[] = [
   },
   async () => {
     expect(webhookLine).toContain('/v1/webhooks');
-    for (let made = 0; made < 6; made += 1) await world.move();
-    await world.eventsOf(customer);
+    for (let made = 0; made < 6; made += 1) await fixture.move();
+    await fixture.eventsOf(customer);
     await sender.run(async () =>
       ((await customer.get(`/v1/webhooks/${env['WEBHOOK']!}/deliveries`)).body.items as { attempts: number }[]).some(
         ({ attempts }) => attempts > 0,
@@ -161,7 +161,7 @@ const WALK: readonly Walk[] = [
     expect(items.some(({ attempts, last_status }) => attempts > 0 && last_status === 500)).toBe(true);
   },
   async (line) => {
-    shopAnswers = 204;
+    receiverStatus = 204;
     const { events } = (await answer(line)) as unknown as { events: number };
     expect(events).toBeGreaterThan(3);
     await sender.run(() => new Set(received).size > 3);

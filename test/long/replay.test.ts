@@ -5,29 +5,29 @@ import { routesOf, type Route } from '../../src/http/pipeline/routes.js';
 import type { Customer } from '../support/api/client.js';
 import { HmacCustomer, canonical, hmacHeaders, send, type Answer } from '../support/api/client.js';
 import { makeCustomer } from '../support/api/factory.js';
-import { expectRefusal, openOrderWorld, withKey, type OrderWorld } from '../support/api/order-fixture.js';
+import { expectRefusal, openOrderFixture, withKey, type OrderFixture } from '../support/api/order-fixture.js';
 
-let world: OrderWorld;
+let fixture: OrderFixture;
 let routes: readonly Route[];
 /** The first example of each body, by declared method and path. */
 let bodies: ReadonlyMap<string, object>;
 
 beforeAll(async () => {
-  world = await openOrderWorld({ BAD_SIGNATURES_PER_MINUTE: '1000000', RATE_LIMIT_PER_MINUTE: '1000000' });
-  routes = routesOf(world.api.app)
+  fixture = await openOrderFixture({ BAD_SIGNATURES_PER_MINUTE: '1000000', RATE_LIMIT_PER_MINUTE: '1000000' });
+  routes = routesOf(fixture.api.app)
     .list()
     .filter(({ isPublic }) => !isPublic);
   bodies = await describedBodies();
 }, 180_000);
 
 afterAll(async () => {
-  await world.close();
+  await fixture.close();
 });
 
 const nameOf = ({ method, pattern }: Pick<Route, 'method' | 'pattern'>): string => `${method} ${pattern}`;
 
 async function describedBodies(): Promise<ReadonlyMap<string, object>> {
-  const { paths } = (await send(world.api.baseUrl, 'GET', '/openapi.json')).body as Document;
+  const { paths } = (await send(fixture.api.baseUrl, 'GET', '/openapi.json')).body as Document;
   const described = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).flatMap(([method, { requestBody }]) => {
       const [example] = Object.values(requestBody?.content['application/json'].examples ?? {});
@@ -76,16 +76,16 @@ function targets(): Pick<Capture, 'route' | 'path' | 'body'>[] {
 
 /** Receivers of the test's chain. */
 function own(example: object): object {
-  return 'receive_address' in example ? { receive_address: world.receiver() } : {};
+  return 'receive_address' in example ? { receive_address: fixture.receiver() } : {};
 }
 
 async function project(): Promise<HmacCustomer> {
-  const { merchant, apiKey } = await makeCustomer(world.api, 100_000_000_000n);
-  return new HmacCustomer(world.api.baseUrl, merchant, apiKey);
+  const { merchant, apiKey } = await makeCustomer(fixture.api, 100_000_000_000n);
+  return new HmacCustomer(fixture.api.baseUrl, merchant, apiKey);
 }
 
 const bought = async (customer: Customer): Promise<unknown> =>
-  world.api.database.query(
+  fixture.api.database.query(
     `SELECT (SELECT count(*) FROM orders WHERE project_id = $1) AS orders,
             (SELECT balance_credits FROM credit_account WHERE project_id = $1) AS balance`,
     [customer.merchant],
@@ -99,7 +99,13 @@ async function replay(
   // Node does not send the length of a GET's body by itself.
   const length = Buffer.byteLength(body ?? '').toString();
   const json = body === undefined ? {} : { 'Content-Type': 'application/json', 'Content-Length': length };
-  const { status, body: said } = await send(world.api.baseUrl, to.route.method, to.path, { ...headers, ...json }, body);
+  const { status, body: said } = await send(
+    fixture.api.baseUrl,
+    to.route.method,
+    to.path,
+    { ...headers, ...json },
+    body,
+  );
   return status < 400 ? status.toString() : (said.error as string);
 }
 
@@ -205,7 +211,7 @@ describe('a request signed by MD5', () => {
   test('of a project that accepts only HMAC acts nowhere', async () => {
     const customer = await project();
     const author = { actor: 'test', reason: 'test' };
-    await world.api.projects.setOptions(customer.merchant, { signatureSchemes: 'hmac' }, author);
+    await fixture.api.projects.setOptions(customer.merchant, { signatureSchemes: 'hmac' }, author);
     for (const capture of captured(customer)) {
       expect([nameOf(capture.route), await replay(capture, capture, capture.body)]).toEqual([
         nameOf(capture.route),
@@ -217,18 +223,18 @@ describe('a request signed by MD5', () => {
 
 test('a captured purchase without an Idempotency-Key is the same order, also after Redis was emptied', async () => {
   const customer = await project();
-  const text = JSON.stringify({ receive_address: world.receiver(), energy: 65_000 });
+  const text = JSON.stringify({ receive_address: fixture.receiver(), energy: 65_000 });
   // Later than any time that Redis remembers, before and after it is emptied.
   const request = { method: 'POST', path: '/v1/orders', body: text, timestamp: Math.floor(Date.now() / 1000) + 250 };
   const headers: Record<string, string> = {
     ...hmacHeaders(customer.merchant, customer.apiKey, request),
     'Content-Type': 'application/json',
   };
-  const capture = async (): Promise<Answer> => send(world.api.baseUrl, 'POST', '/v1/orders', headers, text);
+  const capture = async (): Promise<Answer> => send(fixture.api.baseUrl, 'POST', '/v1/orders', headers, text);
   const first = await capture();
   expect([first.status, first.body.key]).toEqual([202, `nonce_${headers['X-CC-Nonce']!}`]);
   expectRefusal(await capture(), 401, 'SIGNATURE_REPLAYED');
-  const redis = new Redis(world.env['REDIS_URL']!);
+  const redis = new Redis(fixture.env['REDIS_URL']!);
   await redis.flushdb();
   redis.disconnect();
   const again = await capture();

@@ -3,21 +3,21 @@ import { EnergyClient, UnknownOutcomeError, type Order } from '../../packages/sd
 import type { Customer } from '../support/api/client.js';
 import { makeCustomer } from '../support/api/factory.js';
 import { FAULTS, openFaultyProxy, type Fault } from '../support/api/faulty-proxy.js';
-import { balanceOf, openOrderWorld, type OrderWorld } from '../support/api/order-fixture.js';
+import { balanceOf, openOrderFixture, type OrderFixture } from '../support/api/order-fixture.js';
 
 const PURCHASES = 1000;
 const AT_ONCE = 40;
 const ATTEMPT_MS = 1500;
 const LATE_MS = 2000;
 
-let world: OrderWorld;
+let fixture: OrderFixture;
 
 beforeAll(async () => {
-  world = await openOrderWorld();
+  fixture = await openOrderFixture();
 }, 180_000);
 
 afterAll(async () => {
-  await world.close();
+  await fixture.close();
 });
 
 interface Counted {
@@ -27,7 +27,7 @@ interface Counted {
 }
 
 async function counted({ merchant }: Customer): Promise<Counted> {
-  const [row] = await world.api.database.query<Counted>(
+  const [row] = await fixture.api.database.query<Counted>(
     `SELECT (SELECT count(*)::int FROM orders WHERE project_id = $1) AS orders,
             (SELECT count(*)::int FROM order_key WHERE project_id = $1) AS keys,
             (SELECT count(*)::int FROM credit_entry WHERE project_id = $1 AND kind = 'charge') AS charges`,
@@ -37,9 +37,9 @@ async function counted({ merchant }: Customer): Promise<Counted> {
 }
 
 it('a thousand purchases through a proxy that loses, delays and repeats are a thousand orders', async () => {
-  const customer = await makeCustomer(world.api, 100_000_000_000n);
+  const customer = await makeCustomer(fixture.api, 100_000_000_000n);
   const proxy = await openFaultyProxy({
-    ...{ targetUrl: world.api.baseUrl, percent: 40, faults: FAULTS },
+    ...{ targetUrl: fixture.api.baseUrl, percent: 40, faults: FAULTS },
     ...{ lateMs: LATE_MS, seed: 7 },
   });
   const { merchant, apiKey } = customer;
@@ -55,7 +55,7 @@ it('a thousand purchases through a proxy that loses, delays and repeats are a th
 
   /** Buys as a merchant's program would: without a key at first, then repeatedly with the returned one. */
   const buy = async (index: number): Promise<Order> => {
-    const request = { receive_address: world.receiver(index), energy: 65_000 };
+    const request = { receive_address: fixture.receiver(index), energy: 65_000 };
     let thrown = await client.orders.create(request).catch((error: unknown) => error);
     while (thrown instanceof UnknownOutcomeError) {
       unknown += 1;
@@ -67,11 +67,11 @@ it('a thousand purchases through a proxy that loses, delays and repeats are a th
 
   const orders: Order[] = [];
   let next = 0;
-  const shop = async (): Promise<void> => {
+  const buyRepeatedly = async (): Promise<void> => {
     while (next < PURCHASES) orders.push(await buy(next++));
   };
   try {
-    await Promise.all(Array.from({ length: AT_ONCE }, shop));
+    await Promise.all(Array.from({ length: AT_ONCE }, buyRepeatedly));
   } finally {
     await proxy.close();
   }
@@ -89,19 +89,19 @@ it('a thousand purchases through a proxy that loses, delays and repeats are a th
 const OPEN_ENDED: readonly Fault[] = ['request lost', 'answer lost', 'answer cut short', 'bad gateway', 'request late'];
 
 it.each(OPEN_ENDED)('%s, again and again: the outcome is unknown, and its key finds the one order', async (fault) => {
-  const customer = await makeCustomer(world.api);
+  const customer = await makeCustomer(fixture.api);
   const { merchant, apiKey } = customer;
   const proxy = await openFaultyProxy({
-    ...{ targetUrl: world.api.baseUrl, percent: 100, faults: [fault] },
+    ...{ targetUrl: fixture.api.baseUrl, percent: 100, faults: [fault] },
     ...{ lateMs: 10, seed: 1 },
   });
-  const request = { receive_address: world.receiver(1), energy: 65_000 };
+  const request = { receive_address: fixture.receiver(1), energy: 65_000 };
   const through = new EnergyClient({ baseUrl: proxy.baseUrl, merchant, apiKey, retries: 2 });
   const thrown = await through.orders.create(request).catch((error: unknown) => error);
   await proxy.close();
   expect(thrown).toBeInstanceOf(UnknownOutcomeError);
   expect(proxy.happened.get(fault)).toBe(3);
-  const direct = new EnergyClient({ baseUrl: world.api.baseUrl, merchant, apiKey });
+  const direct = new EnergyClient({ baseUrl: fixture.api.baseUrl, merchant, apiKey });
   const { key } = thrown as UnknownOutcomeError;
   const order = await direct.orders.create(request, { idempotencyKey: key! });
   expect(order.key).toBe(key);

@@ -15,7 +15,7 @@ import type { Customer } from '../support/api/client.js';
 import { makeCustomer } from '../support/api/factory.js';
 import { FAULTS, openFaultyProxy } from '../support/api/faulty-proxy.js';
 import { installPackedSdk, MODULE_SYSTEMS, type System } from '../support/api/installed-sdk.js';
-import { openOrderWorld, type OrderWorld } from '../support/api/order-fixture.js';
+import { openOrderFixture, type OrderFixture } from '../support/api/order-fixture.js';
 import { blocksOf, programOf as programNamed } from '../support/docs/page-blocks.js';
 import { keepSaid, noteSecret, noteWebhookSecret } from '../setup/canary.js';
 import { envAs } from '../setup/roles.js';
@@ -25,7 +25,7 @@ const ROOT = new URL('../../', import.meta.url).pathname;
 const LIMIT_MS = 60_000;
 
 let folder: string;
-let world: OrderWorld;
+let fixture: OrderFixture;
 let worker: NodeProcess<unknown>;
 let customers: Record<System, Customer>;
 let packed: readonly string[];
@@ -36,16 +36,19 @@ const blocks = blocksOf(PAGE, await readFile(ROOT + PAGE, 'utf8'));
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'energy-sdk-'));
   packed = await installPackedSdk(folder);
-  world = await openOrderWorld();
-  const [esm, cjs] = [await makeCustomer(world.api, 10_000_000_000n), await makeCustomer(world.api, 10_000_000_000n)];
+  fixture = await openOrderFixture();
+  const [esm, cjs] = [
+    await makeCustomer(fixture.api, 10_000_000_000n),
+    await makeCustomer(fixture.api, 10_000_000_000n),
+  ];
   customers = { 'ES modules': esm, CommonJS: cjs };
   for (const { apiKey } of [esm, cjs]) noteSecret('API key', apiKey);
-  worker = await startNode('dist/bundle/main.worker.js', { name: 'the worker', env: envAs(world.env, 'worker') });
+  worker = await startNode('dist/bundle/main.worker.js', { name: 'the worker', env: envAs(fixture.env, 'worker') });
 }, 180_000);
 
 afterAll(async () => {
   await worker.stop();
-  await world.close();
+  await fixture.close();
   await rm(folder, { recursive: true });
 });
 
@@ -60,7 +63,7 @@ async function programOf(system: System, name: string, code = programNamed(block
 
 const envOf = (system: System, more: Record<string, string> = {}) => {
   const { merchant: MERCHANT, apiKey: API_KEY } = customers[system];
-  return { PATH: process.env['PATH'], BASE_URL: world.api.baseUrl, MERCHANT, API_KEY, ...more };
+  return { PATH: process.env['PATH'], BASE_URL: fixture.api.baseUrl, MERCHANT, API_KEY, ...more };
 };
 
 interface Run {
@@ -78,7 +81,7 @@ async function run(system: System, name: string, { code, env, args = [] }: Run =
 }
 
 const EACH = Object.keys(MODULE_SYSTEMS) as System[];
-const receiverOf = (system: System): string => world.receiver(system === 'CommonJS' ? 1 : 2);
+const receiverOf = (system: System): string => fixture.receiver(system === 'CommonJS' ? 1 : 2);
 
 it('the package is its code for both module systems, its types, and its page; it depends on nothing', async () => {
   const modules = (await execute('ls', [`${ROOT}packages/sdk/src`])).stdout.trim().split('\n');
@@ -188,14 +191,14 @@ it.each(EACH)(
     const { merchant } = customers[system];
     const count = async () =>
       (
-        await world.api.database.query<{ orders: number; charges: number }>(
+        await fixture.api.database.query<{ orders: number; charges: number }>(
           `SELECT (SELECT count(*)::int FROM orders WHERE project_id = $1) AS orders,
                 (SELECT count(*)::int FROM credit_entry WHERE project_id = $1 AND kind = 'charge') AS charges`,
           [merchant],
         )
       )[0]!;
     const proxy = await openFaultyProxy({
-      ...{ targetUrl: world.api.baseUrl, percent: 40, faults: FAULTS },
+      ...{ targetUrl: fixture.api.baseUrl, percent: 40, faults: FAULTS },
       ...{ lateMs: 1500, seed: 11 },
     });
     const before = await count();

@@ -1,21 +1,21 @@
 // The cost of a transfer of the reference token: measured on the chain, or reported as not measurable.
 import { openMarketOf } from '../support/api/market-process.js';
 import { TOKENS, WHO, newAddress, recordedCall, transferArgs } from '../support/chain/quote-chain.js';
-import { openQuoteWorld, until, type QuoteWorld } from '../support/api/quote-fixture.js';
+import { openQuoteFixture, until, type QuoteFixture } from '../support/api/quote-fixture.js';
 import { openSpyNode } from '../support/nodes/spy-node.js';
 
-let world: QuoteWorld;
+let fixture: QuoteFixture;
 const opened: (() => Promise<void>)[] = [];
 
 beforeAll(async () => {
   // Its own API practically never reads the chain; the processes of each test do.
-  world = await openQuoteWorld({ MARKET_REFRESH_SEC: '3600', SIZING_REFRESH_SEC: '86400' });
+  fixture = await openQuoteFixture({ MARKET_REFRESH_SEC: '3600', SIZING_REFRESH_SEC: '86400' });
 });
 
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
 afterEach(async () => {
-  world.node.mend();
+  fixture.node.mend();
   for (const close of opened.splice(0)) await close();
 });
 
@@ -25,7 +25,7 @@ const CONSTANT = 'wallet/triggerconstantcontract';
 
 /** Opens a process's market. `forget` clears the readings of other processes. */
 const openMarket = async (env: Record<string, string> = {}, forget = false) => {
-  const { close, ...process } = await openMarketOf(world, env, forget);
+  const { close, ...process } = await openMarketOf(fixture, env, forget);
   opened.push(close);
   return process;
 };
@@ -74,7 +74,10 @@ describe('the energy of a token transfer', () => {
     const used = async (to: string) => {
       const call = { contract_address: TOKENS.quiet, function_selector: 'transfer(address,uint256)' };
       const asked = { ...call, owner_address: WHO.bank, parameter: transferArgs(to, 1), visible: true };
-      const answer = await fetch(`${world.chain.fullUrl}/${CONSTANT}`, { method: 'POST', body: JSON.stringify(asked) });
+      const answer = await fetch(`${fixture.chain.fullUrl}/${CONSTANT}`, {
+        method: 'POST',
+        body: JSON.stringify(asked),
+      });
       return BigInt(((await answer.json()) as { energy_used: number }).energy_used);
     };
     expect(warmEnergy).toBe(await used(WHO.bank));
@@ -125,14 +128,14 @@ describe('the energy of a token transfer', () => {
   ])('reports nodes that %s as the cause, until they recover', async (_, body, cause) => {
     const { market } = await openMarket({}, true);
     expect(market.sizingObstacle).toBeUndefined();
-    world.node.fail({ kind: 'says', body }, CONSTANT);
+    fixture.node.fail({ kind: 'says', body }, CONSTANT);
     expect(
       await until(
         () => market.sizingObstacle,
         (obstacle) => obstacle !== undefined,
       ),
     ).toBe(cause);
-    world.node.mend();
+    fixture.node.mend();
     expect(
       await until(
         () => market.sizingObstacle,
@@ -143,21 +146,24 @@ describe('the energy of a token transfer', () => {
 
   describe('while the token has a surcharge', () => {
     afterEach(async () => {
-      await world.chain.setEnergyFactor(0);
-      await world.chain.setParameters({ getDynamicEnergyThreshold: 5_000_000_000 });
+      await fixture.chain.setEnergyFactor(0);
+      await fixture.chain.setParameters({ getDynamicEnergyThreshold: 5_000_000_000 });
     });
 
     /** Returns the energy that a node measures for a transfer with this surcharge. */
     const measuredAt = async (factor: number, to: string): Promise<bigint> => {
-      await world.chain.setEnergyFactor(factor);
+      await fixture.chain.setEnergyFactor(factor);
       const call = { contract_address: WHO.token, function_selector: 'transfer(address,uint256)' };
       const asked = { ...call, owner_address: WHO.bob, parameter: transferArgs(to, 1), visible: true };
-      const answer = await fetch(`${world.chain.fullUrl}/${CONSTANT}`, { method: 'POST', body: JSON.stringify(asked) });
+      const answer = await fetch(`${fixture.chain.fullUrl}/${CONSTANT}`, {
+        method: 'POST',
+        body: JSON.stringify(asked),
+      });
       return BigInt(((await answer.json()) as { energy_used: number }).energy_used);
     };
 
     test('covers the surcharge that the next maintenance period can add, and little more', async () => {
-      await world.chain.setEnergyFactor(2000);
+      await fixture.chain.setEnergyFactor(2000);
       const { warmEnergy, coldEnergy } = (await openMarket({}, true)).market.current().sizing;
       // One step of 20 %: 1.2 × 1.2 = 1.44.
       const [warm, cold] = [await measuredAt(4400, WHO.bob), await measuredAt(4400, newAddress())];
@@ -168,24 +174,24 @@ describe('the energy of a token transfer', () => {
     });
 
     test('covers the highest surcharge and nothing beyond it', async () => {
-      await world.chain.setEnergyFactor(33_000);
+      await fixture.chain.setEnergyFactor(33_000);
       const { warmEnergy } = (await openMarket({}, true)).market.current().sizing;
       const warm = await measuredAt(34_000, WHO.bob);
       expect(warmEnergy).toBeGreaterThanOrEqual(warm);
       expect(warmEnergy - warm).toBeLessThan(warm / 100n);
       await opened.pop()?.();
-      await world.chain.setEnergyFactor(34_000);
+      await fixture.chain.setEnergyFactor(34_000);
       const highest = (await openMarket({}, true)).market.current().sizing;
       expect(highest.warmEnergy).toBe(warm);
     });
 
     test('covers the first step once the token has used half of the threshold', async () => {
-      await world.chain.shareEnergy(100, 10_000_000);
-      await world.chain.giveShared(WHO.bob);
-      const env = { TOKEN_CONTRACT: TOKENS.shared, SIZING_HOLDER: world.chain.deployer };
+      await fixture.chain.shareEnergy(100, 10_000_000);
+      await fixture.chain.giveShared(WHO.bob);
+      const env = { TOKEN_CONTRACT: TOKENS.shared, SIZING_HOLDER: fixture.chain.deployer };
       const quiet = (await openMarket(env, true)).market.current().sizing;
       await opened.pop()?.();
-      await world.chain.setParameters({ getDynamicEnergyThreshold: Number(quiet.warmEnergy) });
+      await fixture.chain.setParameters({ getDynamicEnergyThreshold: Number(quiet.warmEnergy) });
       const busy = (await openMarket(env, true)).market.current().sizing;
       expect(busy.warmEnergy).toBe((quiet.warmEnergy * 12n + 9n) / 10n);
       expect(busy.coldEnergy).toBe((quiet.coldEnergy * 12n + 9n) / 10n);
@@ -193,12 +199,12 @@ describe('the energy of a token transfer', () => {
   });
 
   test('is the callers’ part for a token whose deployer pays a part', async () => {
-    await world.chain.shareEnergy(30, 10_000_000);
-    const env = { TOKEN_CONTRACT: TOKENS.shared, SIZING_HOLDER: world.chain.deployer };
+    await fixture.chain.shareEnergy(30, 10_000_000);
+    const env = { TOKEN_CONTRACT: TOKENS.shared, SIZING_HOLDER: fixture.chain.deployer };
     const { market } = await openMarket(env, true);
     const shared = market.current().sizing;
     await opened.pop()?.();
-    await world.chain.shareEnergy(100, 10_000_000);
+    await fixture.chain.shareEnergy(100, 10_000_000);
     const whole = (await openMarket(env, true)).market.current().sizing;
     expect(shared.warmEnergy).toBe(whole.warmEnergy - (whole.warmEnergy * 70n) / 100n);
     expect(shared.coldEnergy).toBe(whole.coldEnergy - (whole.coldEnergy * 70n) / 100n);
@@ -212,13 +218,13 @@ describe('the energy of a token transfer', () => {
   });
 
   test('is measured by a second node where the first one leaves events out', async () => {
-    const spy = await openSpyNode(world.chain.fullUrl);
+    const spy = await openSpyNode(fixture.chain.fullUrl);
     opened.push(() => spy.close());
     spy.change = (path, text) => (path === CONSTANT ? text.replaceAll('"logs"', '"hidden"') : text);
     const lone = await openMarket({ TRON_FULL_NODE_URLS: spy.url }, true);
     expect(lone.market.current().sizing).toEqual(FALLBACK);
     expect(lone.market.sizingObstacle).toBe('no-event');
-    const pair = await openMarket({ TRON_FULL_NODE_URLS: `${spy.url},${world.node.url}` }, true);
+    const pair = await openMarket({ TRON_FULL_NODE_URLS: `${spy.url},${fixture.node.url}` }, true);
     expect(pair.market.current().sizing).toMatchObject({ warmEnergy: WARM, coldEnergy: COLD });
     expect(pair.market.sizingObstacle).toBeUndefined();
   });
@@ -239,7 +245,7 @@ describe('the energy of a token transfer', () => {
   ])('stays as last measured while a %s', async (_, body) => {
     const { market } = await openMarket({ SIZING_REFRESH_SEC: '1' }, true);
     expect(market.current().sizing.warmEnergy).toBe(WARM);
-    world.node.fail({ kind: 'says', body }, CONSTANT);
+    fixture.node.fail({ kind: 'says', body }, CONSTANT);
     const ages = async () =>
       until(
         () => market.sizingAgeSec,
@@ -247,7 +253,7 @@ describe('the energy of a token transfer', () => {
       );
     expect(await ages()).toBeGreaterThan(4);
     expect(market.current().sizing).toMatchObject({ warmEnergy: WARM, coldEnergy: COLD });
-    world.node.mend();
+    fixture.node.mend();
     expect(
       await until(
         () => market.sizingAgeSec,
@@ -259,7 +265,7 @@ describe('the energy of a token transfer', () => {
   test('stays as last measured when nobody is known to hold the token any more', async () => {
     const { market } = await openMarket({ SIZING_REFRESH_SEC: '1' }, true);
     expect(market.current().sizing.warmEnergy).toBe(WARM);
-    world.node.fail({ kind: 'says', body: NO_BALANCE }, CONSTANT);
+    fixture.node.fail({ kind: 'says', body: NO_BALANCE }, CONSTANT);
     await until(
       () => market.sizingAgeSec,
       (ageSec) => ageSec > 4,

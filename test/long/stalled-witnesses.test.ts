@@ -4,12 +4,12 @@ import { idOf } from '../../src/chain/block-header.js';
 import { Metrics } from '../../src/observability/metrics.js';
 import { until } from '../../packages/local/src/wait.js';
 import {
-  clearStage,
-  closeStage,
+  clearFixture,
+  closeFixture,
   devnet,
   full,
   mine,
-  openStage,
+  openFixture,
   orderOf,
   PAST_VALIDITY,
   solid,
@@ -31,9 +31,9 @@ import {
 
 const RENTAL_BLOCKS = 20;
 
-beforeAll(openStage, START_LIMIT_MS);
-afterEach(clearStage, START_LIMIT_MS);
-afterAll(closeStage, START_LIMIT_MS);
+beforeAll(openFixture, START_LIMIT_MS);
+afterEach(clearFixture, START_LIMIT_MS);
+afterAll(closeFixture, START_LIMIT_MS);
 
 interface SolidHead {
   readonly block_header: { readonly raw_data: { readonly number: number } };
@@ -80,18 +80,18 @@ describe('a witness whose solid head stands still while the other’s moves', ()
   it.each(ORDERS)(
     'which is the %s one, delays settlement and reclaim until the wait for it is over',
     async (_, nodes) => {
-      const hand = await withTwoNodes(nodes());
-      const key = await sent(hand);
+      const worker = await withTwoNodes(nodes());
+      const key = await sent(worker);
       await stall();
       await mine(SOLID_LAG + 15);
-      await hand.look();
+      await worker.followChain();
       expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: false });
       const impatient = await withTwoNodes({ ...nodes(), WITNESS_AWAY_SEC: '1' });
       const settles = async (): Promise<boolean> => (await orderOf(key)).settled;
       await eventually(impatient, beside(settles), 'the settlement by one node’s word');
       await mine(RENTAL_BLOCKS);
       const isReclaimed = async (): Promise<boolean> => {
-        await impatient.end();
+        await impatient.reclaimEnded();
         return (await statusesOf(key, 'reclaim')).at(-1) === 'solid';
       };
       await eventually(impatient, beside(isReclaimed), 'the solid reclaim');
@@ -104,13 +104,13 @@ describe('a witness whose solid head stands still while the other’s moves', ()
   );
 
   it('delays a death until the wait for it is over, and the evidence shows it', async () => {
-    const hand = await withTwoNodes();
-    const key = await sent(hand);
+    const worker = await withTwoNodes();
+    const key = await sent(worker);
     await devnet.control('evict', {});
     await stall();
     await mine(PAST_VALIDITY);
-    await hand.look();
-    await hand.advance();
+    await worker.followChain();
+    await worker.advance();
     expect(await statusesOf(key)).toEqual(['sending']);
     const impatient = await withTwoNodes({ WITNESS_AWAY_SEC: '1' });
     const isDead = async (): Promise<boolean> => (await statusesOf(key))[0] === 'dead';
@@ -121,12 +121,12 @@ describe('a witness whose solid head stands still while the other’s moves', ()
   });
 
   it('is asked about one block that it does not have, however many orders wait', async () => {
-    const hand = await withTwoNodes(OTHER_WAY_ROUND());
+    const worker = await withTwoNodes(OTHER_WAY_ROUND());
     const asked = await stall();
-    const keys = [await sent(hand), await sent(hand), await sent(hand)];
+    const keys = [await sent(worker), await sent(worker), await sent(worker)];
     await mine(SOLID_LAG + 15);
     asked.clear();
-    await hand.look();
+    await worker.followChain();
     for (const key of keys) expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: false });
     expect([...asked]).toHaveLength(1);
   });
@@ -145,13 +145,13 @@ describe('a witness whose solid head stands still while the other’s moves', ()
       const block = await askSolid(path, JSON.stringify({ id_or_num: last.toString(), detail: false }));
       return { says: JSON.stringify(block) };
     };
-    const hand = await withTwoNodes({ ...OTHER_WAY_ROUND(), WITNESS_AWAY_SEC: '1' });
-    const key = await sent(hand);
+    const worker = await withTwoNodes({ ...OTHER_WAY_ROUND(), WITNESS_AWAY_SEC: '1' });
+    const key = await sent(worker);
     const included = await head();
     const begunAt = Date.now();
     const isOver = async (): Promise<true | undefined> => {
       await mine();
-      await hand.look();
+      await worker.followChain();
       return asked > 10 && Date.now() - begunAt > 3000 ? true : undefined;
     };
     await until(isOver, MOVE_LIMIT_MS, 'more than a witness is waited for', 50);
@@ -160,8 +160,8 @@ describe('a witness whose solid head stands still while the other’s moves', ()
   });
 
   it('is waited for only by the blocks that it has itself: one that claims others outvotes nobody', async () => {
-    const hand = await withTwoNodes({ WITNESS_AWAY_SEC: '1' });
-    const key = await sent(hand);
+    const worker = await withTwoNodes({ WITNESS_AWAY_SEC: '1' });
+    const key = await sent(worker);
     await mine();
     let ahead = 0;
     // The chain stalls. One node claims new blocks, in which the delivery is final.
@@ -178,7 +178,7 @@ describe('a witness whose solid head stands still while the other’s moves', ()
     const begunAt = Date.now();
     await until(
       async () => {
-        await hand.look();
+        await worker.followChain();
         return ahead > 10 && Date.now() - begunAt > 3000 ? true : undefined;
       },
       MOVE_LIMIT_MS,

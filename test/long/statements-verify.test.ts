@@ -1,25 +1,25 @@
 // The checks of statements: `verify` finds every change made to one with triggers off.
 import { verifyRecords } from '../../src/verify/verify.js';
-import { ClosingStage } from '../support/worker/statement-fixture.js';
+import { StatementFixture } from '../support/worker/statement-fixture.js';
 import { makeCustomer } from '../support/api/factory.js';
-import { openOrderWorld, type OrderWorld } from '../support/api/order-fixture.js';
+import { openOrderFixture, type OrderFixture } from '../support/api/order-fixture.js';
 
 const LIMIT_MS = 120_000;
-let world: OrderWorld;
-let stage: ClosingStage;
+let fixture: OrderFixture;
+let statementFixture: StatementFixture;
 
 beforeAll(async () => {
-  world = await openOrderWorld();
-  stage = await ClosingStage.open(world);
+  fixture = await openOrderFixture();
+  statementFixture = await StatementFixture.open(fixture);
 }, LIMIT_MS);
 
 afterAll(async () => {
-  await stage.close();
-  await world.close();
+  await statementFixture.close();
+  await fixture.close();
 }, LIMIT_MS);
 
 const named = async (depth?: 'newer'): Promise<string[]> => {
-  const { checks } = await verifyRecords(world.api.database, depth === undefined ? {} : { depth });
+  const { checks } = await verifyRecords(fixture.api.database, depth === undefined ? {} : { depth });
   return checks.filter(({ check, count }) => check.startsWith('statement-') && count > 0).map(({ check }) => check);
 };
 
@@ -57,14 +57,14 @@ const HANDS: readonly (readonly [string, string, string, readonly string[]])[] =
   ],
 ];
 it('reports every change made past the guards', async () => {
-  const { merchant } = await makeCustomer(world.api, 0n);
-  for (const at of ['2026-05-09', '2026-06-10', '2026-06-11']) await stage.book(merchant, 3n, at);
-  await stage.closeUpTo('2026-06');
+  const { merchant } = await makeCustomer(fixture.api, 0n);
+  for (const at of ['2026-05-09', '2026-06-10', '2026-06-11']) await statementFixture.book(merchant, 3n, at);
+  await statementFixture.closeUpTo('2026-06');
   for (const [what, change, back, checks] of HANDS) {
-    await stage.pastGuards('statement', [change, [merchant]]);
+    await statementFixture.pastGuards('statement', [change, [merchant]]);
     expect([what, ...(await named())]).toEqual([what, ...checks]);
     if (checks.includes('statement-sums')) expect([what, ...(await named('newer'))]).toEqual([what, 'statement-sums']);
-    await stage.pastGuards('statement', [back, [merchant]]);
+    await statementFixture.pastGuards('statement', [back, [merchant]]);
     expect([what, ...(await named())]).toEqual([what]);
   }
 });

@@ -20,26 +20,26 @@ import { asAdmin } from '../setup/admin.js';
 import {
   makeDue,
   openPlayerDatabase,
-  openTestProjectWorld,
+  openTestProjectFixture,
   playerOn,
-  type TestProjectWorld,
+  type TestProjectFixture,
 } from '../support/api/test-project-fixture.js';
 
-let world: TestProjectWorld;
+let fixture: TestProjectFixture;
 let database: Database;
 
 beforeAll(async () => {
-  world = await openTestProjectWorld();
-  ({ database } = world.api);
+  fixture = await openTestProjectFixture();
+  ({ database } = fixture.api);
 });
 
 beforeEach(() => keepSelling(database));
 
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
 /** Runs statements with triggers off, as a manual change of the database would. */
 const byHand = (...statements: readonly (readonly [string, ...unknown[]])[]) =>
-  asAdmin(world.env['DATABASE_URL']!, async (client) => {
+  asAdmin(fixture.env['DATABASE_URL']!, async (client) => {
     await client.query('SET session_replication_role = replica');
     for (const [text, ...params] of statements) await client.query(text, params);
   });
@@ -52,7 +52,7 @@ async function buy(customer: HmacCustomer, receiver: string, key: string): Promi
 }
 
 const endAll = async (): Promise<void> => {
-  for (let moves = 0; moves < 10 && (await world.move()) > 0; moves += 1);
+  for (let moves = 0; moves < 10 && (await fixture.move()) > 0; moves += 1);
 };
 
 const count = async (text: string, ...params: unknown[]): Promise<number> => {
@@ -79,10 +79,10 @@ describe('the guards of the rows', () => {
 
   beforeAll(async () => {
     await keepSelling(database);
-    customer = await world.customer();
-    live = await world.customer({ isTest: false });
+    customer = await fixture.customer();
+    live = await fixture.customer({ isTest: false });
     id = await buy(customer, TEST_ADDRESSES.delivered, 'guarded');
-    liveId = await buy(live, world.receiver(1), 'guarded');
+    liveId = await buy(live, fixture.receiver(1), 'guarded');
   });
 
   test('a test order has no leg, whoever writes it, and takes no slot', async () => {
@@ -193,21 +193,21 @@ describe('no figure counts test orders', () => {
     );
   const slots = () =>
     database.query(`SELECT wallet_id, slot_no, free_sun, free_transactions FROM pool_slot ORDER BY 1, 2`);
-  const counted = async () => (await world.api.app.get(Metrics).registry.metrics()).match(/^order_requests_total.*$/gm);
+  const counts = async () => (await fixture.api.app.get(Metrics).registry.metrics()).match(/^order_requests_total.*/gm);
 
   test('a report is the same before and after, and so are capacity and the metrics', async () => {
     const before = [await report('day'), await report('project'), await report('wallet')];
-    const [slotsBefore, countedBefore] = [await slots(), await counted()];
-    const customer = await world.customer();
-    await world.api.ledger.adjust(customer.merchant, credits(-5n), `minus-${customer.merchant}`, AUTHOR);
+    const [slotsBefore, countedBefore] = [await slots(), await counts()];
+    const customer = await fixture.customer();
+    await fixture.api.ledger.adjust(customer.merchant, credits(-5n), `minus-${customer.merchant}`, AUTHOR);
     const id = await buy(customer, TEST_ADDRESSES.delivered, 'one');
     await buy(customer, TEST_ADDRESSES.refunded, 'two');
     await customer.post('/v1/activate', { address: TEST_ADDRESSES['not activated'] });
-    await world.move();
-    await world.move();
-    await world.move();
+    await fixture.move();
+    await fixture.move();
+    await fixture.move();
     await customer.post('/v1/orders/one/extensions', { duration_sec: 600 }, withKey('longer'));
-    await world.api.ledger.compensate(id, credits(7n), AUTHOR);
+    await fixture.api.ledger.compensate(id, credits(7n), AUTHOR);
     expectRefusal(
       await customer.post('/v1/orders', { receive_address: TEST_ADDRESSES['short of capacity'] }),
       503,
@@ -215,7 +215,7 @@ describe('no figure counts test orders', () => {
     );
     expect([await report('day'), await report('project'), await report('wallet')]).toEqual(before);
     expect(await slots()).toEqual(slotsBefore);
-    expect(await counted()).toEqual(countedBefore);
+    expect(await counts()).toEqual(countedBefore);
     await endAll();
     expect([await report('day'), await report('project'), await report('wallet')]).toEqual(before);
     expect(await namesOf()).toEqual([]);
@@ -223,7 +223,7 @@ describe('no figure counts test orders', () => {
   });
 
   test('no month of a test project is closed, and the months of others are', async () => {
-    const [customer, live] = [await world.customer(), await world.customer({ isTest: false })];
+    const [customer, live] = [await fixture.customer(), await fixture.customer({ isTest: false })];
     await byHand([`UPDATE credit_entry SET created_at = created_at - interval '40 days'`]);
     const closing = new StatementClosing(database, new Metrics(), openLog('silent'));
     const step = async (): Promise<true | undefined> => ((await closing.runStep()) === 'idle' ? true : undefined);
@@ -245,26 +245,26 @@ describe('old test orders', () => {
   const rowsOf = (id: bigint) => Promise.all(ROWS.map((each) => count(`${each} = $1`, id)));
 
   test('are deleted after thirty days, a few at a time, with everything that belongs to them; a balance stays the sum of its entries', async () => {
-    const [customer, live] = [await world.customer(), await world.customer({ isTest: false })];
+    const [customer, live] = [await fixture.customer(), await fixture.customer({ isTest: false })];
     const old = [
       await buy(customer, TEST_ADDRESSES.delivered, 'one'),
       await buy(customer, TEST_ADDRESSES.refunded, 'two'),
     ];
-    const sold = await buy(live, world.receiver(2), 'one');
-    for (let moves = 0; moves < 3; moves += 1) await world.move();
+    const sold = await buy(live, fixture.receiver(2), 'one');
+    for (let moves = 0; moves < 3; moves += 1) await fixture.move();
     await customer.post('/v1/orders/one/extensions', { duration_sec: 600 }, withKey('longer'));
-    await world.api.ledger.compensate(old[0]!, credits(7n), AUTHOR);
+    await fixture.api.ledger.compensate(old[0]!, credits(7n), AUTHOR);
     await endAll();
-    const eventsBefore = await world.eventsOf(customer);
+    const eventsBefore = await fixture.eventsOf(customer);
     const balance = await balanceOf(customer);
     await older(29);
-    expect(await pruneTestOrders(world.playerDatabase, 100)).toBe(0);
+    expect(await pruneTestOrders(fixture.playerDatabase, 100)).toBe(0);
     await older(2);
     const kept = await buy(customer, TEST_ADDRESSES.delivered, 'young');
-    await world.eventsOf(customer);
+    await fixture.eventsOf(customer);
 
     let steps = 0;
-    while ((await pruneTestOrders(world.playerDatabase, 1)) === 1) steps += 1;
+    while ((await pruneTestOrders(fixture.playerDatabase, 1)) === 1) steps += 1;
     expect(steps).toBeGreaterThanOrEqual(2);
     for (const id of old) expect(await rowsOf(id)).toEqual([0, 0, 0, 0]);
     expect(await count('order_extension WHERE project_id = $1', customer.merchant)).toBe(0);
@@ -294,16 +294,16 @@ describe('old test orders', () => {
   });
 
   test('are searched for while events are numbered: however long it takes, numbering does not wait for it', async () => {
-    const customer = await world.customer();
+    const customer = await fixture.customer();
     await buy(customer, TEST_ADDRESSES.delivered, 'long gone');
     await endAll();
-    await world.eventsOf(customer);
+    await fixture.eventsOf(customer);
     await older(40);
-    const pruned = await asAdmin(world.env['DATABASE_URL']!, async (client) => {
+    const pruned = await asAdmin(fixture.env['DATABASE_URL']!, async (client) => {
       await client.query('BEGIN');
       // Makes the search for old orders wait, to check the locks that it holds meanwhile.
       await client.query('LOCK TABLE event IN ACCESS EXCLUSIVE MODE');
-      const pruning = pruneTestOrders(world.playerDatabase, 100);
+      const pruning = pruneTestOrders(fixture.playerDatabase, 100);
       const isWaiting = async () =>
         (await client.query(`SELECT FROM pg_locks WHERE relation = 'event'::regclass AND NOT granted`)).rows.length > 0;
       await until(async () => ((await isWaiting()) ? true : undefined), 60_000, 'the search');
@@ -313,20 +313,20 @@ describe('old test orders', () => {
       return pruning;
     });
     // The numberer may hold the lock again by now, and the deletion does not wait for it.
-    const isPruned = async () => (pruned || (await pruneTestOrders(world.playerDatabase, 100)) ? true : undefined);
+    const isPruned = async () => (pruned || (await pruneTestOrders(fixture.playerDatabase, 100)) ? true : undefined);
     await until(isPruned, 60_000, 'what is old being gone');
     await byHand([`UPDATE orders SET created_at = clock_timestamp() WHERE NOT test`]);
   });
 
   test('are not deleted while they are still played, nor by anybody else', async () => {
-    const customer = await world.customer();
+    const customer = await fixture.customer();
     const id = await buy(customer, TEST_ADDRESSES['delivered late'], 'running');
-    await world.eventsOf(customer);
+    await fixture.eventsOf(customer);
     await older(40);
-    await pruneTestOrders(world.playerDatabase, 100);
+    await pruneTestOrders(fixture.playerDatabase, 100);
     await byHand([`UPDATE orders SET created_at = clock_timestamp()`]);
     expect((await rowsOf(id))[0]).toBe(1);
-    await expect(world.playerDatabase.query(`DELETE FROM orders WHERE id = $1`, [id])).rejects.toThrow(
+    await expect(fixture.playerDatabase.query(`DELETE FROM orders WHERE id = $1`, [id])).rejects.toThrow(
       /permission denied/,
     );
     await endAll();
@@ -337,21 +337,21 @@ describe('a player of test orders that dies', () => {
   let other: { readonly database: Database; readonly player: TestOrders };
 
   beforeAll(async () => {
-    const connections = await openPlayerDatabase(world);
+    const connections = await openPlayerDatabase(fixture);
     other = { database: connections, player: playerOn(connections) };
   });
 
   afterAll(() => other.database.source.destroy());
 
   test('two at once play each move of each order once', async () => {
-    const customer = await world.customer({ balance: 100_000_000_000n });
+    const customer = await fixture.customer({ balance: 100_000_000_000n });
     const keys = Array.from({ length: 30 }, (_, index) => `order-${index.toString()}`);
     const receivers = [TEST_ADDRESSES.delivered, TEST_ADDRESSES.refunded, TEST_ADDRESSES['unresolved then delivered']];
     await Promise.all(keys.map((key, index) => buy(customer, receivers[index % receivers.length]!, key)));
     let claimed = 1;
     for (let moves = 0; moves < 10 && claimed > 0; moves += 1) {
-      await makeDue(world.api);
-      const each = await Promise.all([world.player.playDue(), other.player.playDue(), world.player.playDue()]);
+      await makeDue(fixture.api);
+      const each = await Promise.all([fixture.player.playDue(), other.player.playDue(), fixture.player.playDue()]);
       claimed = each.reduce((sum, n) => sum + n, 0);
     }
     const twice = await database.query(
@@ -365,15 +365,15 @@ describe('a player of test orders that dies', () => {
   });
 
   test('one killed in the middle of a refund leaves nothing of it, and another one makes it once', async () => {
-    const customer = await world.customer();
+    const customer = await fixture.customer();
     const id = await buy(customer, TEST_ADDRESSES.refunded, 'refunded');
-    await world.move();
-    await makeDue(world.api);
+    await fixture.move();
+    await makeDue(fixture.api);
     // The refund waits for the balance row, which it locks last. Its worker dies there.
     const [{ playing }] = (await Promise.all([
       database.transaction(async (tx) => {
         await tx.query(`SELECT FROM credit_account WHERE project_id = $1 FOR UPDATE`, [customer.merchant]);
-        const work = world.player.playDue();
+        const work = fixture.player.playDue();
         const victim = await until(
           async () => {
             const [row] = await database.query<{ pid: number }>(
@@ -386,7 +386,7 @@ describe('a player of test orders that dies', () => {
           'the refund waiting for the balance',
           10,
         );
-        await asAdmin(world.env['DATABASE_URL']!, (client) =>
+        await asAdmin(fixture.env['DATABASE_URL']!, (client) =>
           client.query(`SELECT pg_terminate_backend($1)`, [victim]),
         );
         return { playing: work };
@@ -397,7 +397,7 @@ describe('a player of test orders that dies', () => {
     expect(await count(`credit_entry WHERE order_id = $1`, id)).toBe(1);
     // Another worker cannot claim it while the dead one's lease lasts.
     expect(await other.player.playDue()).toBe(0);
-    await makeDue(world.api);
+    await makeDue(fixture.api);
     expect(await other.player.playDue()).toBe(1);
     expect((await customer.get('/v1/orders/refunded')).body).toMatchObject({ status: 'refunded' });
     expect(await count(`credit_entry WHERE order_id = $1`, id)).toBe(2);
@@ -405,18 +405,18 @@ describe('a player of test orders that dies', () => {
   });
 
   test('one that comes late, after another has claimed its order, changes nothing', async () => {
-    const customer = await world.customer();
+    const customer = await fixture.customer();
     await buy(customer, TEST_ADDRESSES.delivered, 'late');
-    await world.move();
-    await makeDue(world.api);
+    await fixture.move();
+    await makeDue(fixture.api);
     const fence = `SELECT id, fence FROM orders WHERE project_id = '${customer.merchant}'`;
     const [before] = await database.query<{ id: bigint; fence: number }>(fence);
     // A worker claims and stops. Its lease ends, and another worker makes the move.
-    const claim = world.playerDatabase.query.bind(world.playerDatabase);
+    const claim = fixture.playerDatabase.query.bind(fixture.playerDatabase);
     let resume: () => void = () => undefined;
     const stopped = new Promise<void>((resolve) => (resume = resolve));
     let isClaimed = false;
-    Object.assign(world.playerDatabase, {
+    Object.assign(fixture.playerDatabase, {
       query: async (statement: { name?: string }, params: readonly unknown[]) => {
         if (isClaimed) await stopped;
         isClaimed ||= statement.name === 'claim_test_orders';
@@ -424,14 +424,14 @@ describe('a player of test orders that dies', () => {
       },
     });
     try {
-      const slow = world.player.playDue();
+      const slow = fixture.player.playDue();
       await until(
         async () => ((await database.query<{ fence: number }>(fence))[0]!.fence > before!.fence ? true : undefined),
         30_000,
         'the claim',
         10,
       );
-      await makeDue(world.api);
+      await makeDue(fixture.api);
       expect(await other.player.playDue()).toBe(1);
       const [after] = await database.query(`SELECT status, fence, play_at FROM orders WHERE id = $1`, [before!.id]);
       resume();
@@ -441,7 +441,7 @@ describe('a player of test orders that dies', () => {
       ]);
       expect(after).toMatchObject({ status: 'delivered' });
     } finally {
-      Object.assign(world.playerDatabase, { query: claim });
+      Object.assign(fixture.playerDatabase, { query: claim });
     }
   });
 });

@@ -6,30 +6,30 @@ import { signedTransactionHex } from '../../src/chain/signed-transaction.js';
 import { DELEGATE_TYPE, UNDELEGATE_TYPE } from '../../src/chain/transaction-owner.js';
 import { until } from '../../packages/local/src/wait.js';
 import { rawDataOf, SECOND_OWNERS, wire } from '../support/chain/hostile-bytes.js';
-import { namesOf, ReconcileWorld } from '../support/worker/reconciliation-fixture.js';
+import { namesOf, ReconciliationFixture } from '../support/worker/reconciliation-fixture.js';
 
 const LIMIT_MS = 30_000;
 const POISON = ':1234567890123456,';
 const TRX = 1_000_000n;
 
-let world: ReconcileWorld;
-const receiver = (index: number): string => world.world.accounts[index]!.address;
-const outsider = () => world.world.accounts.at(-1)!;
-const ours = () => addressBytes(world.world.poolWallets[0]!.address)!;
+let fixture: ReconciliationFixture;
+const receiver = (index: number): string => fixture.service.accounts[index]!.address;
+const outsider = () => fixture.service.accounts.at(-1)!;
+const ours = () => addressBytes(fixture.service.poolWallets[0]!.address)!;
 const theirs = () => addressBytes(outsider().address)!;
 
 beforeAll(async () => {
-  world = await ReconcileWorld.open();
-  await world.syncAll();
+  fixture = await ReconciliationFixture.open();
+  await fixture.syncAll();
   const stake = { owner_address: outsider().address, frozen_balance: 200_000_000, resource: 'ENERGY' };
-  await world.solid(await world.world.wallet.send('freezebalancev2', stake, outsider()));
+  await fixture.solid(await fixture.service.wallet.send('freezebalancev2', stake, outsider()));
 }, 120_000);
 
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
 /** Returns the fields that every transaction has beside its contract, from the newest block. */
 async function surroundings(): Promise<Buffer[]> {
-  const head = (await world.world.wallet.post('wallet/getnowblock', {})) as {
+  const head = (await fixture.service.wallet.post('wallet/getnowblock', {})) as {
     blockID: string;
     block_header: { raw_data: { timestamp: number } };
   };
@@ -47,10 +47,10 @@ async function surroundings(): Promise<Buffer[]> {
 async function send(type: number, url: string, value: Buffer): Promise<string> {
   const raw = rawDataOf(type, url, value, ...(await surroundings()));
   const transaction = signedTransactionHex(raw, signWithKey(raw, outsider().privateKey));
-  const sent = await world.world.wallet.post('wallet/broadcasthex', { transaction });
+  const sent = await fixture.service.wallet.post('wallet/broadcasthex', { transaction });
   expect(sent).toMatchObject({ result: true });
   const txid = String(sent['txid']);
-  await world.solid(txid);
+  await fixture.solid(txid);
   return txid;
 }
 
@@ -66,7 +66,7 @@ function disguised(second: (owner: Uint8Array) => Buffer, to: string): Buffer {
 async function expectReclaimed(key: string): Promise<void> {
   await until(
     async () => {
-      const [row] = await world.database.query<{ status: string }>(
+      const [row] = await fixture.database.query<{ status: string }>(
         `SELECT l.status FROM leg l JOIN orders o ON o.id = l.order_id WHERE o.key = $1`,
         [key],
       );
@@ -91,12 +91,12 @@ async function failBlocks(...endpoints: string[]): Promise<void> {
 }
 
 async function control(action: string, body: object): Promise<void> {
-  const answer = await fetch(`${world.world.controlUrl}/${action}`, { method: 'POST', body: JSON.stringify(body) });
+  const answer = await fetch(`${fixture.service.controlUrl}/${action}`, { method: 'POST', body: JSON.stringify(body) });
   expect(await answer.json()).not.toHaveProperty('Error');
 }
 
 async function unreadable(read: string): Promise<number> {
-  const lines = await world.metric('unreadable_blocks_total');
+  const lines = await fixture.metric('unreadable_blocks_total');
   return Number(
     lines
       .find((line) => line.includes(`read="${read}"`))
@@ -106,15 +106,15 @@ async function unreadable(read: string): Promise<number> {
 }
 
 async function expectPeace(): Promise<void> {
-  await world.pass();
-  expect(await world.database.query('SELECT FROM orphan_tx')).toEqual([]);
-  expect(await world.database.query('SELECT FROM sales_stop')).toEqual([]);
-  expect((await world.wallets()).map(({ status, pause_reason }) => pause_reason ?? status)).toEqual(
+  await fixture.pass();
+  expect(await fixture.database.query('SELECT FROM orphan_tx')).toEqual([]);
+  expect(await fixture.database.query('SELECT FROM sales_stop')).toEqual([]);
+  expect((await fixture.wallets()).map(({ status, pause_reason }) => pause_reason ?? status)).toEqual(
     Array(4).fill('active'),
   );
-  expect(namesOf(await world.verify())).toEqual([]);
-  const [state] = await world.database.query<{ scanned_to: bigint }>('SELECT scanned_to FROM reconcile_state');
-  const poisoned = await world.world.wallet.post('wallet/getnowblock', {});
+  expect(namesOf(await fixture.verify())).toEqual([]);
+  const [state] = await fixture.database.query<{ scanned_to: bigint }>('SELECT scanned_to FROM reconcile_state');
+  const poisoned = await fixture.service.wallet.post('wallet/getnowblock', {});
   const { number } = (poisoned as { block_header: { raw_data: { number: number } } }).block_header.raw_data;
   expect(Number(state!.scanned_to)).toBeGreaterThan(number - 100);
 }
@@ -122,10 +122,10 @@ async function expectPeace(): Promise<void> {
 it('orders are delivered, settled and reclaimed despite a contract and a transfer named like numbers', async () => {
   const keys: string[] = [];
   for (const name of [POISON, `"${POISON}"`, `\\"},{"${POISON}`, '\u0000\n\u2028 1234567890123456789']) {
-    const bought = await world.buy(receiver(keys.length % 3), 65_000, 60);
+    const bought = await fixture.buy(receiver(keys.length % 3), 65_000, 60);
     expect(bought.status).toBe(202);
     keys.push(bought.key);
-    const deployed = world.world.wallet.send(
+    const deployed = fixture.service.wallet.send(
       'deploycontract',
       {
         owner_address: outsider().address,
@@ -139,7 +139,7 @@ it('orders are delivered, settled and reclaimed despite a contract and a transfe
       outsider(),
     );
     const url = `${name}/protocol.TransferContract`;
-    await Promise.all([deployed.then((txid) => world.solid(txid)), send(1, url, transfer(receiver(1)))]);
+    await Promise.all([deployed.then((txid) => fixture.solid(txid)), send(1, url, transfer(receiver(1)))]);
   }
   for (const key of keys) await expectReclaimed(key);
   await expectPeace();
@@ -147,13 +147,13 @@ it('orders are delivered, settled and reclaimed despite a contract and a transfe
 
 /** Waits until the orphan is reclaimed, and explains it as the operator would. */
 async function undelegated(to: string, before: number): Promise<void> {
-  const isBack = async () => ((await world.delegatedSun(1, to)) === before ? true : undefined);
+  const isBack = async () => ((await fixture.delegatedSun(1, to)) === before ? true : undefined);
   await until(isBack, LIMIT_MS, 'the reclaim of the orphan');
   await control('faults/clear', {});
-  await world.pass();
-  const { code } = await world.cli('verify', 'explain', '--all', '--yes', '--reason', 'a test made it');
+  await fixture.pass();
+  const { code } = await fixture.cli('verify', 'explain', '--all', '--yes', '--reason', 'a test made it');
   expect(code).toBe(0);
-  await world.byHand('DELETE FROM orphan_tx');
+  await fixture.byHand('DELETE FROM orphan_tx');
 }
 
 describe('while no block can be read', () => {
@@ -162,12 +162,12 @@ describe('while no block can be read', () => {
   it('orders are delivered, settled and reclaimed, and acts without a record are found by lists of transactions', async () => {
     await expectPeace();
     await failBlocks('getblockbynum');
-    const { key } = await world.buy(receiver(0), 65_000, 60);
-    const before = await world.delegatedSun(1, receiver(1));
-    const txid = await world.delegateBehindOurBack(1, receiver(1), 1000);
+    const { key } = await fixture.buy(receiver(0), 65_000, 60);
+    const before = await fixture.delegatedSun(1, receiver(1));
+    const txid = await fixture.delegateForeign(1, receiver(1), 1000);
     await expectReclaimed(key);
-    await world.pass();
-    expect(await world.database.query(`SELECT encode(txid, 'hex') AS txid, by_own_key FROM orphan_tx`)).toEqual([
+    await fixture.pass();
+    expect(await fixture.database.query(`SELECT encode(txid, 'hex') AS txid, by_own_key FROM orphan_tx`)).toEqual([
       { txid, by_own_key: false },
     ]);
     expect(await unreadable('listed')).toBeGreaterThan(0);
@@ -178,35 +178,35 @@ describe('while no block can be read', () => {
 
   it('orders go on by asking for each transaction where those lists fail too, and the search continues', async () => {
     await failBlocks('getblockbynum', 'gettransactioninfobyblocknum');
-    const { key } = await world.buy(receiver(2), 65_000, 60);
+    const { key } = await fixture.buy(receiver(2), 65_000, 60);
     await expectReclaimed(key);
     expect(await unreadable('ours')).toBeGreaterThan(0);
-    await world.pass();
+    await fixture.pass();
     expect(await unreadable('unsearched')).toBeGreaterThan(0);
-    const scanned = () => world.database.query<{ to: bigint }>('SELECT scanned_to AS to FROM reconcile_state');
+    const scanned = () => fixture.database.query<{ to: bigint }>('SELECT scanned_to AS to FROM reconcile_state');
     const [before] = await scanned();
-    await world.pass();
+    await fixture.pass();
     const [after] = await scanned();
     expect(after!.to).toBeGreaterThan(before!.to);
     await control('faults/clear', {});
     await expectPeace();
-    expect((await world.buy(receiver(2))).status).toBe(202);
+    expect((await fixture.buy(receiver(2))).status).toBe(202);
   }, 90_000);
 
   it('an act in a block that was skipped is found later, also by another worker', async () => {
     await expectPeace();
     await failBlocks('getblockbynum', 'gettransactioninfobyblocknum');
-    const before = await world.delegatedSun(1, receiver(2));
-    const txid = await world.delegateBehindOurBack(1, receiver(2), 1000);
-    await world.pass();
-    const acts = () => world.database.query(`SELECT encode(txid, 'hex') AS txid FROM orphan_tx`);
+    const before = await fixture.delegatedSun(1, receiver(2));
+    const txid = await fixture.delegateForeign(1, receiver(2), 1000);
+    await fixture.pass();
+    const acts = () => fixture.database.query(`SELECT encode(txid, 'hex') AS txid FROM orphan_tx`);
     expect(await acts()).toEqual([]);
     await control('faults/clear', {});
-    const other = await world.openWorker();
+    const other = await fixture.openWorker();
     try {
-      await world.pass(other);
+      await fixture.pass(other);
       expect(await acts()).toEqual([{ txid }]);
-      expect(await world.database.query('SELECT FROM unsearched_block')).toEqual([]);
+      expect(await fixture.database.query('SELECT FROM unsearched_block')).toEqual([]);
     } finally {
       await other.close();
     }
@@ -220,7 +220,7 @@ it.each(SECOND_OWNERS)(
   async (_what, second) => {
     const to = receiver(0);
     const url = 'type.googleapis.com/protocol.';
-    const [node] = world.worker.get(TronClient).pool.nodes;
+    const [node] = fixture.worker.get(TronClient).pool.nodes;
     const acts = [
       await send(DELEGATE_TYPE, `${url}DelegateResourceContract`, disguised(second, to)),
       await send(UNDELEGATE_TYPE, `${url}UnDelegateResourceContract`, disguised(second, to)),
@@ -230,7 +230,7 @@ it.each(SECOND_OWNERS)(
       expect(await signedActOf(node!, 'solid', txid)).toMatchObject({ act: { owner: outsider().address } });
     }
     await expectPeace();
-    await world.rent(to);
+    await fixture.rent(to);
   },
   60_000,
 );

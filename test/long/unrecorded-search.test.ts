@@ -3,30 +3,30 @@ import { UnrecordedSearch } from '../../src/reconciliation/unrecorded-search.js'
 import { Database } from '../../src/store/database.js';
 import { aroundStatements } from '../../src/store/statement-hook.js';
 import { until } from '../../packages/local/src/wait.js';
-import { ReconcileWorld } from '../support/worker/reconciliation-fixture.js';
+import { ReconciliationFixture } from '../support/worker/reconciliation-fixture.js';
 
-let world: ReconcileWorld;
-const receiver = (index: number): string => world.world.accounts[index]!.address;
+let fixture: ReconciliationFixture;
+const receiver = (index: number): string => fixture.service.accounts[index]!.address;
 
 beforeAll(async () => {
-  world = await ReconcileWorld.open();
-  await world.syncAll();
+  fixture = await ReconciliationFixture.open();
+  await fixture.syncAll();
 });
 
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
 it('records an act together with the search’s move past its block, or neither', async () => {
-  await world.pass();
-  const txid = await world.delegateBehindOurBack(1, receiver(2), 300);
+  await fixture.pass();
+  const txid = await fixture.delegateForeign(1, receiver(2), 300);
   const state = async () => {
-    const [row] = await world.database.query<{ kept: number; to: bigint; at: bigint | null }>(
+    const [row] = await fixture.database.query<{ kept: number; to: bigint; at: bigint | null }>(
       `SELECT (SELECT count(*)::integer FROM orphan_tx WHERE txid = decode($1, 'hex')) AS kept, scanned_to AS to,
           (SELECT block_number FROM orphan_tx WHERE txid = decode($1, 'hex')) AS at FROM reconcile_state`,
       [txid],
     );
     return row!;
   };
-  const dying = await world.openWorker();
+  const dying = await fixture.openWorker();
   let isKept = false;
   aroundStatements(dying.get(Database), ['keep_orphan'], { before: () => (isKept = true) });
   aroundStatements(dying.get(Database), ['move_search'], {
@@ -34,17 +34,17 @@ it('records an act together with the search’s move past its block, or neither'
       if (isKept) throw new Error('dies here');
     },
   });
-  await expect(world.search(dying)).rejects.toThrow('dies here');
+  await expect(fixture.search(dying)).rejects.toThrow('dies here');
   const left = await state();
   expect(left.kept).toBe(0);
   await dying.close();
-  await world.pass();
+  await fixture.pass();
   const found = await state();
   expect(found.kept).toBe(1);
   expect(left.to).toBeLessThan(found.at!);
   await until(
     async () => {
-      const open = await world.database.query(
+      const open = await fixture.database.query(
         `SELECT FROM leg l JOIN orders o ON o.id = l.order_id WHERE o.key LIKE 'orphan:%' AND l.status <> 'reclaimed'`,
       );
       return open.length === 0 ? true : undefined;
@@ -52,27 +52,29 @@ it('records an act together with the search’s move past its block, or neither'
     20_000,
     'the reclaim of the orphan',
   );
-  await world.explainAll();
-  await world.expectPeace(receiver(0));
+  await fixture.explainAll();
+  await fixture.expectAgreement(receiver(0));
 });
 
 it('repeats a search that no node answered at the next check', async () => {
   const searched = async () => {
-    const [row] = await world.database.query<{ to: bigint; passed_at: Date }>(
+    const [row] = await fixture.database.query<{ to: bigint; passed_at: Date }>(
       `SELECT scanned_to AS to, passed_at FROM reconcile_state`,
     );
     return row!;
   };
-  const [rule] = await world.faults([{ kind: 'error-before', status: 500, path: 'walletsolidity/*', rate: 1 }]);
+  const [rule] = await fixture.faults([{ kind: 'error-before', status: 500, path: 'walletsolidity/*', rate: 1 }]);
   // A head requested before the fault may still arrive. Then that pass has searched.
   const isUnsearched = async (): Promise<true | undefined> => {
-    await world.pass();
-    return (await world.metric('checks_not_made')).some((line) => line.includes('"orphan-search"')) ? true : undefined;
+    await fixture.pass();
+    return (await fixture.metric('checks_not_made')).some((line) => line.includes('"orphan-search"'))
+      ? true
+      : undefined;
   };
-  await until(isUnsearched, 20_000, 'a pass that could not search').finally(() => world.clearFault(rule));
+  await until(isUnsearched, 20_000, 'a pass that could not search').finally(() => fixture.clearFault(rule));
   const before = await searched();
   const goesOn = async (): Promise<true | undefined> => {
-    await world.look();
+    await fixture.look();
     return (await searched()).to > before.to ? true : undefined;
   };
   await until(goesOn, 20_000, 'the search going on');
@@ -80,17 +82,17 @@ it('repeats a search that no node answered at the next check', async () => {
 });
 
 it('a search by one server’s records moves no search on another one', async () => {
-  await world.pass();
+  await fixture.pass();
   const searched = async () => {
-    const [row] = await world.database.query<{ to: bigint }>(`SELECT scanned_to AS to FROM reconcile_state`);
+    const [row] = await fixture.database.query<{ to: bigint }>(`SELECT scanned_to AS to FROM reconcile_state`);
     return row!.to;
   };
-  const worker = await world.openWorker();
+  const worker = await fixture.openWorker();
   const database = worker.get(Database);
   const transaction: Database['transaction'] = database.transaction.bind(database);
   // A failover between reading the records and moving the cursor: from then on every session reads another server mark.
   database.transaction = async (work) => {
-    await world.byHand(
+    await fixture.byHand(
       `CREATE OR REPLACE FUNCTION server_mark() RETURNS text LANGUAGE sql STABLE AS 'SELECT ''another server'''`,
     );
     return transaction(work);

@@ -9,17 +9,17 @@ import { cliWith } from '../support/cli.js';
 import { withKey } from '../support/api/order-fixture.js';
 import {
   api,
-  clearStage,
-  closeStage,
+  clearFixture,
+  closeFixture,
   customer,
   env,
-  Hand,
+  SteppedWorker,
   mine,
-  openStageWithCalls,
+  openFixtureWithCalls,
   orderOf,
   rent,
   SOLID_LAG,
-  stageDatabaseUrl,
+  fixtureDatabaseUrl,
   START_LIMIT_MS,
 } from '../support/worker/fulfilment-fixture.js';
 import { asAdmin } from '../setup/admin.js';
@@ -39,31 +39,31 @@ import {
   usageOf,
 } from '../support/worker/usable-energy-fixture.js';
 
-beforeAll(() => openStageWithCalls(), START_LIMIT_MS);
+beforeAll(() => openFixtureWithCalls(), START_LIMIT_MS);
 afterEach(async () => {
   await mine((2 * LONG_SEC) / 3);
-  await clearStage();
+  await clearFixture();
 }, START_LIMIT_MS);
-afterAll(closeStage, START_LIMIT_MS);
+afterAll(closeFixture, START_LIMIT_MS);
 
 const FREE = 'free top-up: a rental that ended beside it left used energy on the receiver';
 
 it('explain shows a top-up and its cause, also of an archived order', async () => {
-  const hand = await Hand.open();
+  const worker = await SteppedWorker.open();
   const caller = nextCaller();
-  const running = await settled(hand, caller.address, 30_000, LONG_SEC);
-  const ended = await settled(hand, caller.address, 60_000, SHORT_SEC);
+  const running = await settled(worker, caller.address, 30_000, LONG_SEC);
+  const ended = await settled(worker, caller.address, 60_000, SHORT_SEC);
   await spend(caller, 11);
-  await endShort(hand, caller.address);
-  await makeUp(hand, caller.address);
+  await endShort(worker, caller.address);
+  await makeUp(worker, caller.address);
   const explained = async (): Promise<string> =>
     (await cliWith(env)('orders', 'explain', running)).out.replaceAll(/\s+/g, ' ');
   expect(await explained()).toContain(FREE);
-  await endAll(hand, caller.address);
+  await endAll(worker, caller.address);
   await mine(SOLID_LAG + 1);
-  await hand.look();
+  await worker.followChain();
   await numberAll();
-  await hand.part(CostRecorder).workBetweenBlocks(0n, 1_000_000);
+  await worker.part(CostRecorder).workBetweenBlocks(0n, 1_000_000);
   for (const key of [running, ended]) await judge(key);
   await archive();
   const [kept] = await api.database.query<{ cause: string }>(
@@ -75,19 +75,19 @@ it('explain shows a top-up and its cause, also of an archived order', async () =
 });
 
 it('a reading is closed once no rental that ran beside the reclaim goes on', async () => {
-  const hand = await Hand.open();
+  const worker = await SteppedWorker.open();
   const caller = nextCaller();
-  await settled(hand, caller.address, 30_000, LONG_SEC);
-  await settled(hand, caller.address, 60_000, SHORT_SEC);
+  await settled(worker, caller.address, 30_000, LONG_SEC);
+  await settled(worker, caller.address, 60_000, SHORT_SEC);
   await spend(caller, 11);
-  await endShort(hand, caller.address);
-  await asAdmin(stageDatabaseUrl(), async (client) => {
+  await endShort(worker, caller.address);
+  await asAdmin(fixtureDatabaseUrl(), async (client) => {
     await client.query('SET session_replication_role = replica');
     await client.query(`UPDATE reclaim_usage SET read_at = read_at - interval '1 hour'`);
   });
   await closeReadings(api.database, 1_000);
   expect(await usageOf(caller.address)).toMatchObject([{ weighed: false }]);
-  await endAll(hand, caller.address);
+  await endAll(worker, caller.address);
   await closeReadings(api.database, 1_000);
   expect(await usageOf(caller.address)).toMatchObject([{ weighed: true, left: null }]);
 });
@@ -95,7 +95,7 @@ it('a reading is closed once no rental that ran beside the reclaim goes on', asy
 const WAITING = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
 
 it('two workers that top up different rentals of one receiver reserve one top-up', async () => {
-  const [first, second] = [await Hand.open(), await Hand.open()];
+  const [first, second] = [await SteppedWorker.open(), await SteppedWorker.open()];
   const caller = nextCaller();
   const earlier = await settled(first, caller.address, 30_000, LONG_SEC);
   await settled(first, caller.address, 60_000, SHORT_SEC);
@@ -106,7 +106,7 @@ it('two workers that top up different rentals of one receiver reserve one top-up
   const later = await settled(second, caller.address, 30_000, LONG_SEC + 600);
   const ofSecond = await second.claimLost();
   expect([ofFirst.length, ofSecond.length]).toEqual([1, 1]);
-  await asAdmin(stageDatabaseUrl(), async (client) => {
+  await asAdmin(fixtureDatabaseUrl(), async (client) => {
     await client.query('BEGIN');
     await client.query(`SELECT FROM open_orders WHERE key = ANY ($1) FOR UPDATE`, [[earlier, later]]);
     const both = [first.advancer().advance(ofFirst), second.advancer().advance(ofSecond)];
@@ -122,25 +122,25 @@ it('two workers that top up different rentals of one receiver reserve one top-up
 });
 
 it('a reclaim beside an extension, a second order and two workers leaves each rental what it sold', async () => {
-  const hands = [await Hand.open(), await Hand.open()];
+  const workers = [await SteppedWorker.open(), await SteppedWorker.open()];
   const caller = nextCaller();
-  const running = await settled(hands[0]!, caller.address, 30_000, LONG_SEC);
-  await settled(hands[0]!, caller.address, 60_000, SHORT_SEC);
+  const running = await settled(workers[0]!, caller.address, 30_000, LONG_SEC);
+  await settled(workers[0]!, caller.address, 60_000, SHORT_SEC);
   await spend(caller, 11);
   await mine(SHORT_SEC / 3 + 1);
-  for (const hand of hands) await hand.look();
+  for (const worker of workers) await worker.followChain();
   const merchant = new HmacCustomer(api.baseUrl, customer.merchant, customer.apiKey);
   const extension = merchant.post(`/v1/orders/${running}/extensions`, { duration_sec: 600 }, withKey('longer'));
   const [extended, second] = await Promise.all([
     extension,
     rent(caller.address, 40_000, LONG_SEC),
-    ...hands.map((hand) => hand.end()),
+    ...workers.map((worker) => worker.reclaimEnded()),
   ]);
   expect(extended.status).toBe(200);
   const isSettled = async () => (await orderOf(second)).settled;
-  await goOnUntil(hands[0]!, 'the second order settled', isSettled);
-  await endShort(hands[0]!, caller.address);
-  await Promise.all(hands.map(async (hand) => makeUp(hand, caller.address)));
+  await goOnUntil(workers[0]!, 'the second order settled', isSettled);
+  await endShort(workers[0]!, caller.address);
+  await Promise.all(workers.map(async (worker) => makeUp(worker, caller.address)));
   const topUps = [...(await topUpsOf(running)), ...(await topUpsOf(second))];
   expect(topUps.filter(({ status }) => status === 'active')).toHaveLength(1);
   expect(await usable(caller.address)).toBeGreaterThanOrEqual(70_000);

@@ -12,7 +12,7 @@ let history: History;
 beforeAll(async () => {
   history = await openHistory();
 }, START_LIMIT_MS);
-afterAll(() => history.world.close(), START_LIMIT_MS);
+afterAll(() => history.fixture.close(), START_LIMIT_MS);
 
 const filled = (statement: string): string =>
   statement
@@ -22,7 +22,7 @@ const filled = (statement: string): string =>
     .replaceAll(':project', history.project);
 
 it('finds nothing in an honest history', async () => {
-  const { checks } = await verifyRecords(history.world.api.database);
+  const { checks } = await verifyRecords(history.fixture.api.database);
   expect(checks.flatMap(({ findings }) => findings)).toEqual([]);
 });
 
@@ -39,7 +39,7 @@ describe.each([
 ] as const)('a falsehood of %s', (_of, plants) => {
   const rows = plants.map(([what, ...plant]) => ({ what, plant }));
   it.each(rows)('$what', async ({ plant: [statements, checks, subject, says = {}] }) => {
-    const report = await planted(history.world.api.database, statements.map(filled));
+    const report = await planted(history.fixture.api.database, statements.map(filled));
     expect(report.unmade.filter(({ why }) => why !== 'the chain was not checked')).toEqual([]);
     expect(namesOf(report)).toEqual([...checks]);
     const first = findingsOf(report).find(({ check }) => check === checks[0]);
@@ -48,6 +48,6 @@ describe.each([
 });
 
 it('finds nothing once they are undone', async () => {
-  const { checks } = await verifyRecords(history.world.api.database);
+  const { checks } = await verifyRecords(history.fixture.api.database);
   expect(checks.flatMap(({ findings }) => findings)).toEqual([]);
 });

@@ -17,14 +17,14 @@ import { HmacCustomer } from '../support/api/client.js';
 import { AUTHOR, keepSelling } from '../support/api/factory.js';
 import { openLog } from '../support/log.js';
 import { refundOrder, withKey } from '../support/api/order-fixture.js';
-import { ReconcileWorld } from '../support/worker/reconciliation-fixture.js';
+import { ReconciliationFixture } from '../support/worker/reconciliation-fixture.js';
 
 const LIMIT_MS = 120_000;
 /** Id of a revoked key. */
 const REVOKED_KEY = randomUUID();
 /** Ids that the planted statements use. */
 export interface History {
-  readonly world: ReconcileWorld;
+  readonly fixture: ReconciliationFixture;
   readonly project: string;
   /** Delivered, extended, and running. */
   readonly running: bigint;
@@ -34,26 +34,26 @@ export interface History {
 }
 
 export async function openHistory(): Promise<History> {
-  const world = await ReconcileWorld.open();
-  const { customer, api } = world;
-  const receiver = (index: number): string => world.world.accounts[index]!.address;
-  await world.syncAll();
-  const running = await world.rent(receiver(0), 65_000, 86_400);
-  const ended = await world.rent(receiver(1), 66_000, 60);
-  await until(() => isReclaimed(world, ended), LIMIT_MS, 'the reclaim');
+  const fixture = await ReconciliationFixture.open();
+  const { customer, api } = fixture;
+  const receiver = (index: number): string => fixture.service.accounts[index]!.address;
+  await fixture.syncAll();
+  const running = await fixture.rent(receiver(0), 65_000, 86_400);
+  const ended = await fixture.rent(receiver(1), 66_000, 60);
+  await until(() => isReclaimed(fixture, ended), LIMIT_MS, 'the reclaim');
   const [{ key } = { key: '' }] = await api.database.query<{ key: string }>(`SELECT key FROM orders WHERE id = $1`, [
     running,
   ]);
-  await until(() => extended(world, key), LIMIT_MS, 'the extension');
+  await until(() => extended(fixture, key), LIMIT_MS, 'the extension');
   // From here on the worker makes no changes.
-  await world.worker.get(FulfilmentLoop).stop();
-  const bought = await world.buy(receiver(2), 67_000);
+  await fixture.worker.get(FulfilmentLoop).stop();
+  const bought = await fixture.buy(receiver(2), 67_000);
   await refundOrder(api, customer.merchant, bought.key);
   const [{ id: refunded } = { id: 0n }] = await api.database.query<{ id: bigint }>(
     `SELECT id FROM orders WHERE key = $1`,
     [bought.key],
   );
-  const history = { world, project: customer.merchant, running, ended, refunded };
+  const history = { fixture, project: customer.merchant, running, ended, refunded };
   await book(history);
   await payIn(history);
   await keepSupplied(history, receiver(2));
@@ -61,7 +61,7 @@ export async function openHistory(): Promise<History> {
   return history;
 }
 
-async function isReclaimed({ database }: ReconcileWorld, id: bigint): Promise<true | undefined> {
+async function isReclaimed({ database }: ReconciliationFixture, id: bigint): Promise<true | undefined> {
   const rows = await database.query(
     `SELECT FROM orders o WHERE id = $1 AND reclaimed_at IS NOT NULL AND next_run_at IS NULL
        AND NOT EXISTS (SELECT FROM leg WHERE order_id = o.id AND status <> 'reclaimed')`,
@@ -71,7 +71,7 @@ async function isReclaimed({ database }: ReconcileWorld, id: bigint): Promise<tr
 }
 
 /** Retried, because a worker may hold the order. */
-async function extended({ api, customer }: ReconcileWorld, key: string): Promise<true | undefined> {
+async function extended({ api, customer }: ReconciliationFixture, key: string): Promise<true | undefined> {
   await keepSelling(api.database);
   const signing = new HmacCustomer(api.baseUrl, customer.merchant, customer.apiKey);
   const answer = await signing.post(`/v1/orders/${key}/extensions`, { duration_sec: 3600 }, withKey('an-hour-more'));
@@ -83,8 +83,8 @@ async function extended({ api, customer }: ReconcileWorld, key: string): Promise
  * Books an adjustment, a compensation, a top-up approved by a second person, a debt limit, a daily cap and a revoked
  * key.
  */
-async function book({ world, project, running }: History): Promise<void> {
-  const { ledger, database } = world.api;
+async function book({ fixture, project, running }: History): Promise<void> {
+  const { ledger, database } = fixture.api;
   await ledger.adjust(project, credits(-1000), 'a-correction', AUTHOR);
   await ledger.compensate(running, credits(50), AUTHOR);
   await ledger.setTerms(project, { kind: 'postpaid', debtLimitCredits: credits(5_000_000) }, AUTHOR);
@@ -131,8 +131,8 @@ const DEPOSIT = `INSERT INTO deposit (txid, kind, place, project_id, address, fr
     FROM (SELECT ${TXID} AS txid, 'deposit:' || encode(${TXID}, 'hex') || ':native:0' AS key) t RETURNING id`;
 
 /** Adds three deposits: one credited, one credited and returned, one ignored by the operator. */
-async function payIn({ world, project }: History): Promise<void> {
-  const { database, ledger } = world.api;
+async function payIn({ fixture, project }: History): Promise<void> {
+  const { database, ledger } = fixture.api;
   await database.transaction(async (tx) => {
     for (const statement of PAY_IN) await tx.query(statement.replaceAll('$2', `'${project}'`));
     for (const n of [1, 2]) {
@@ -166,8 +166,8 @@ const BUY = `SELECT buy_for_auto_delegation(id, fence, $2, $3, 30000, 3600, 1500
   FROM auto_delegation WHERE id = $1`;
 
 /** Makes two purchases of an auto-delegation: one refunded, one open. */
-async function keepSupplied({ world, project }: History, address: string): Promise<void> {
-  const { api } = world;
+async function keepSupplied({ fixture, project }: History, address: string): Promise<void> {
+  const { api } = fixture;
   const [{ id } = { id: 0n }] = await api.database.query<{ id: bigint }>(
     `INSERT INTO auto_delegation (project_id, address, api_key_id, keep_energy, refill_below, duration_sec, idle_after_sec, daily_cap_credits)
      VALUES ($1, $2, $1, 30000, 30000, 3600, 86400, 900000000) RETURNING id`,
@@ -183,8 +183,8 @@ async function keepSupplied({ world, project }: History, address: string): Promi
 }
 
 /** Numbers every event, prunes the oldest three, and makes deliveries of the later ones. */
-async function reportEverything({ world, project }: History): Promise<void> {
-  const { database } = world.api;
+async function reportEverything({ fixture, project }: History): Promise<void> {
+  const { database } = fixture.api;
   const numberer = new Numberer(database, new Metrics(), openLog('silent'));
   while ((await numberer.numberBatch()) > 0);
   await database.query(`UPDATE clock_mark SET seen_at = clock_timestamp(), followed_at = clock_timestamp()`);
@@ -193,8 +193,8 @@ async function reportEverything({ world, project }: History): Promise<void> {
     `INSERT INTO webhook_endpoint (id, project_id, url, secret_sealed) VALUES ($1, $2, 'https://merchant.example/hook', '\\x00') RETURNING id`,
     [randomUUID(), project],
   );
-  await world.api.ledger.setFrozen(project, true, AUTHOR);
-  await world.api.ledger.setFrozen(project, false, AUTHOR);
+  await fixture.api.ledger.setFrozen(project, true, AUTHOR);
+  await fixture.api.ledger.setFrozen(project, false, AUTHOR);
   while ((await numberer.numberBatch()) > 0);
   await database.query(
     `UPDATE webhook_delivery SET status = 'delivered', attempts = 1, attempted_at = now(), ended_at = now(), next_at = NULL,

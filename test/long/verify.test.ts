@@ -9,36 +9,36 @@ import { until } from '../../packages/local/src/wait.js';
 import { sun } from '../../src/domain/units.js';
 import { FUNCTIONS, TRIGGERS } from '../../src/store/expected-schema.js';
 import { newOwner } from '../support/chain/order-chain.js';
-import { namesOf, ReconcileWorld } from '../support/worker/reconciliation-fixture.js';
+import { namesOf, ReconciliationFixture } from '../support/worker/reconciliation-fixture.js';
 
-let world: ReconcileWorld;
-const receiver = (index: number): string => world.world.accounts[index]!.address;
+let fixture: ReconciliationFixture;
+const receiver = (index: number): string => fixture.service.accounts[index]!.address;
 
 beforeAll(async () => {
-  world = await ReconcileWorld.open();
-  await world.syncAll();
+  fixture = await ReconciliationFixture.open();
+  await fixture.syncAll();
   // A day, which the fast chain does not reach: the delegations changed below still exist.
-  await world.rent(receiver(0), 65_000, 86_400);
-  await world.rent(receiver(1), 65_000, 86_400);
-  const numberer = new Numberer(world.database, new Metrics(), openLog('silent'));
+  await fixture.rent(receiver(0), 65_000, 86_400);
+  await fixture.rent(receiver(1), 65_000, 86_400);
+  const numberer = new Numberer(fixture.database, new Metrics(), openLog('silent'));
   while ((await numberer.numberBatch()) > 0);
   // The changed rows below are older than the blocks that `verify` searches for unrecorded acts.
-  await fetch(`${world.world.controlUrl}/mine`, { method: 'POST', body: JSON.stringify({ count: 60 }) });
+  await fetch(`${fixture.service.controlUrl}/mine`, { method: 'POST', body: JSON.stringify({ count: 60 }) });
 });
 
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
 it('verify passes on a live service while orders are on their way', async () => {
   const bought = await Promise.all(
-    Array.from({ length: 10 }, (_, index) => world.buy(receiver(index % 3), 65_000 + index)),
+    Array.from({ length: 10 }, (_, index) => fixture.buy(receiver(index % 3), 65_000 + index)),
   );
   expect(bought.map(({ status }) => status)).toEqual(Array(10).fill(202));
-  for (let look = 0; look < 5; look += 1) expect(findingsOf(await world.verify())).toEqual([]);
-  const { code, out } = await world.cli('verify');
+  for (let look = 0; look < 5; look += 1) expect(findingsOf(await fixture.verify())).toEqual([]);
+  const { code, out } = await fixture.cli('verify');
   expect({ code, isWhole: out.includes('Everything agrees.') }).toEqual({ code: 0, isWhole: true });
   // Verification tolerates a delegation that is not final, which would hide the changes below.
   const areSettled = async (): Promise<true | undefined> => {
-    const [row] = await world.database.query<{ open: number }>(
+    const [row] = await fixture.database.query<{ open: number }>(
       `SELECT count(*)::int AS open FROM orders WHERE NOT settled`,
     );
     return row!.open === 0 ? true : undefined;
@@ -177,65 +177,65 @@ const HANDS: readonly (readonly [string, string, string, readonly string[]])[] =
 /** Returns a report in which every check was made: nodes may answer slowly, and an unmade check finds nothing. */
 async function wholeReport(): Promise<Report> {
   const whole = async (): Promise<Report | undefined> => {
-    const report = await world.verify();
+    const report = await fixture.verify();
     return report.unmade.length === 0 ? report : undefined;
   };
   return until(whole, 30_000, 'a report in which every check was made');
 }
 
 it.each(HANDS)('%s is reported', async (_what, harm, repair, names) => {
-  await world.byHand(`CREATE TABLE IF NOT EXISTS kept_block AS SELECT block_id AS b FROM chain_tx WHERE id = 1`);
-  await world.byHand(harm);
+  await fixture.byHand(`CREATE TABLE IF NOT EXISTS kept_block AS SELECT block_id AS b FROM chain_tx WHERE id = 1`);
+  await fixture.byHand(harm);
   try {
     expect(namesOf(await wholeReport())).toEqual(names);
   } finally {
-    await world.byHand(repair);
+    await fixture.byHand(repair);
   }
-  expect(namesOf(await world.verify())).toEqual([]);
+  expect(namesOf(await fixture.verify())).toEqual([]);
 });
 
 it('a reclaim before its rental’s end is reported once it is final, and not while its block may still be reverted', async () => {
-  const id = (await world.rent(receiver(2), 65_000, 60)).toString();
+  const id = (await fixture.rent(receiver(2), 65_000, 60)).toString();
   const over = async (): Promise<true | undefined> => {
-    const [row] = await world.database.query<{ status: string }>(`SELECT status FROM leg WHERE order_id = ${id}`);
+    const [row] = await fixture.database.query<{ status: string }>(`SELECT status FROM leg WHERE order_id = ${id}`);
     return row?.status === 'reclaimed' ? true : undefined;
   };
   await until(over, 30_000, 'the reclaim');
   const reclaim = `order_id = ${id} AND purpose = 'reclaim'`;
   const early = `block_at = block_at - interval '1 hour'`;
-  await world.byHand(`CREATE TABLE kept_reclaim AS SELECT * FROM chain_tx WHERE ${reclaim}`);
-  await world.byHand(
+  await fixture.byHand(`CREATE TABLE kept_reclaim AS SELECT * FROM chain_tx WHERE ${reclaim}`);
+  await fixture.byHand(
     `UPDATE chain_tx SET ${early} WHERE ${reclaim}`,
     `UPDATE orders SET reclaimed_at = reclaimed_at - interval '1 hour' WHERE id = ${id}`,
   );
   try {
-    expect(namesOf(await world.verify())).toEqual(['reclaim-early']);
+    expect(namesOf(await fixture.verify())).toEqual(['reclaim-early']);
     // Simulates a node that reports a false block time. The block number is too high to become final meanwhile.
-    await world.byHand(
+    await fixture.byHand(
       `UPDATE chain_tx SET status = 'included', block_number = block_number + 1000000 WHERE ${reclaim}`,
       `UPDATE leg SET status = 'reclaiming' WHERE order_id = ${id}`,
     );
-    expect(namesOf(await world.verify())).toEqual([]);
+    expect(namesOf(await fixture.verify())).toEqual([]);
   } finally {
-    await world.byHand(
+    await fixture.byHand(
       `UPDATE chain_tx t SET status = k.status, block_number = k.block_number, block_at = k.block_at FROM kept_reclaim k WHERE k.id = t.id`,
       `UPDATE leg SET status = 'reclaimed' WHERE order_id = ${id}`,
       `UPDATE orders SET reclaimed_at = reclaimed_at + interval '1 hour' WHERE id = ${id}`,
     );
   }
-  expect(namesOf(await world.verify())).toEqual([]);
+  expect(namesOf(await fixture.verify())).toEqual([]);
 });
 
 it('definitions are not checked on the schema of another version, where they may rightly differ', async () => {
-  await world.byHand(`${PERMISSIVE_GUARD}; INSERT INTO migrations (timestamp, name) VALUES (9, 'Later9')`);
+  await fixture.byHand(`${PERMISSIVE_GUARD}; INSERT INTO migrations (timestamp, name) VALUES (9, 'Later9')`);
   try {
-    const report = await world.verify();
+    const report = await fixture.verify();
     expect({ found: namesOf(report), unmade: report.unmade }).toEqual({
       found: [],
       unmade: [{ check: 'guard-definitions', why: expect.stringContaining('another version') }],
     });
   } finally {
-    await world.byHand(`DELETE FROM migrations WHERE name = 'Later9'; ${FUNCTIONS['orders_guard']!}`);
+    await fixture.byHand(`DELETE FROM migrations WHERE name = 'Later9'; ${FUNCTIONS['orders_guard']!}`);
   }
 });
 

@@ -8,17 +8,17 @@ import { AUTHOR } from '../support/api/factory.js';
 import {
   api,
   callers,
-  clearStage,
-  closeStage,
+  clearFixture,
+  closeFixture,
   customer,
   devnet,
   full,
-  Hand,
+  SteppedWorker,
   makeChild,
   mine,
   openChild,
   openMaker,
-  openStageOfTwo,
+  openFixtureWithTwoWallets,
   orderOf,
   PAST_VALIDITY,
   pool,
@@ -41,7 +41,7 @@ const SWALLOWED = { says: '{"result":true,"code":"SUCCESS"}' };
 let keys: { readonly address: string; readonly key_sealed: Buffer }[];
 
 beforeAll(async () => {
-  await openStageOfTwo({}, true);
+  await openFixtureWithTwoWallets({}, true);
   keys = await api.database.query(`SELECT address, key_sealed FROM pool_wallet WHERE role = 'pool'`);
 }, START_LIMIT_MS);
 afterEach(async () => {
@@ -50,9 +50,9 @@ afterEach(async () => {
     await giveKey(address);
     await wallets().setStatus(address, 'active', AUTHOR);
   }
-  await clearStage();
+  await clearFixture();
 }, START_LIMIT_MS);
-afterAll(closeStage, START_LIMIT_MS);
+afterAll(closeFixture, START_LIMIT_MS);
 
 const wallets = () => walletsOn(api.database, api.app);
 
@@ -93,20 +93,20 @@ async function rentMany(count: number): Promise<string[]> {
 const statusOf = async (key: string) => (await orderOf(key)).status;
 
 /** Runs several rounds, as within some seconds: every order is claimed as often as it is due. */
-async function rounds(hand: Hand, count: number): Promise<void> {
-  await hand.look();
-  for (let round = 0; round < count; round += 1) await hand.advance();
+async function rounds(worker: SteppedWorker, count: number): Promise<void> {
+  await worker.followChain();
+  for (let round = 0; round < count; round += 1) await worker.advance();
 }
 
 describe('a wallet whose key fails', () => {
   it('is paused with its reason, and the other wallet delivers every open order', async () => {
-    const hand = await Hand.open();
+    const worker = await SteppedWorker.open();
     await takeKey(second.address);
     const orders = await rentMany(10);
     await mine();
-    await rounds(hand, 4);
+    await rounds(worker, 4);
     await mine();
-    await hand.look();
+    await worker.followChain();
     for (const key of orders) expect(await statusOf(key)).toBe('delivered');
     expect(await walletOf(second.address)).toEqual({
       status: 'paused',
@@ -114,48 +114,48 @@ describe('a wallet whose key fails', () => {
     });
     // The next order uses the other wallet from the start.
     const next = await rent(receivers[0]!);
-    await rounds(hand, 1);
+    await rounds(worker, 1);
     expect(await deliveriesOf(next)).toEqual(['first sending']);
   });
 
   it('sells again as soon as its key signs again, without an act of the operator', async () => {
-    const hand = await Hand.open();
+    const worker = await SteppedWorker.open();
     await takeKey(second.address);
     await rentMany(3);
     await mine();
-    await rounds(hand, 2);
-    await hand.health().resumeWallets();
+    await rounds(worker, 2);
+    await worker.health().resumeWallets();
     expect((await walletOf(second.address)).status).toBe('paused');
     await giveKey(second.address);
-    await hand.health().resumeWallets();
+    await worker.health().resumeWallets();
     expect(await walletOf(second.address)).toEqual({ status: 'active', pause_reason: null });
     const next = await rent(receivers[0]!);
-    await rounds(hand, 1);
+    await rounds(worker, 1);
     expect(await deliveriesOf(next)).toEqual(['second sending']);
   });
 
   it('stays paused by the operator who paused it, whatever its key does', async () => {
-    const hand = await Hand.open();
+    const worker = await SteppedWorker.open();
     await takeKey(second.address);
     await rentMany(3);
     await wallets().setStatus(second.address, 'paused', { ...AUTHOR, reason: 'moving its stake' });
     await mine();
-    await rounds(hand, 2);
+    await rounds(worker, 2);
     await giveKey(second.address);
-    await hand.health().resumeWallets();
+    await worker.health().resumeWallets();
     expect(await walletOf(second.address)).toEqual({ status: 'paused', pause_reason: 'moving its stake' });
   });
 
   it('is not paused by two failures followed by a success', async () => {
-    const hand = await Hand.open();
+    const worker = await SteppedWorker.open();
     for (const failures of [2, 2]) {
       await takeKey(second.address);
       const orders = await rentMany(failures);
       await mine();
-      await hand.look();
-      await hand.advance();
+      await worker.followChain();
+      await worker.advance();
       await giveKey(second.address);
-      await hand.advance();
+      await worker.advance();
       for (const key of orders) expect(await deliveriesOf(key)).toEqual(['second sending']);
     }
     expect((await walletOf(second.address)).status).toBe('active');
@@ -166,11 +166,11 @@ describe('without another wallet', () => {
   beforeEach(() => wallets().setStatus(pool.address, 'paused', { ...AUTHOR, reason: 'only one' }));
 
   it('orders wait, nothing new is sold, and everything is delivered when the key comes back', async () => {
-    const hand = await Hand.open();
+    const worker = await SteppedWorker.open();
     await takeKey(second.address);
     const orders = await rentMany(4);
     await mine();
-    await rounds(hand, 5);
+    await rounds(worker, 5);
     for (const key of orders) expect(await statusOf(key)).toBe('reserved');
     const refused = await customer.post('/v1/orders', {
       receive_address: receivers[0]!,
@@ -179,44 +179,44 @@ describe('without another wallet', () => {
     });
     expect(refused).toMatchObject({ status: 503, body: { error: 'CAPACITY_UNAVAILABLE' } });
     await giveKey(second.address);
-    await hand.health().resumeWallets();
-    await rounds(hand, 1);
+    await worker.health().resumeWallets();
+    await rounds(worker, 1);
     await mine();
-    await hand.look();
+    await worker.followChain();
     for (const key of orders) expect(await statusOf(key)).toBe('delivered');
   });
 
   it('an order is refunded only at the usual limit, which a move to another wallet does not restart', async () => {
-    const hand = await Hand.open();
+    const worker = await SteppedWorker.open();
     await takeKey(second.address);
     const orders = await rentMany(3);
     await mine();
-    await rounds(hand, 2);
+    await rounds(worker, 2);
     const age = (key: string) =>
       api.database.query(
         `UPDATE leg SET changed_at = changed_at - interval '590 s' WHERE order_id = (SELECT id FROM orders WHERE key = $1)`,
         [key],
       );
     for (const key of orders) await age(key);
-    await rounds(hand, 2);
+    await rounds(worker, 2);
     for (const key of orders) expect(await statusOf(key)).toBe('reserved');
     // One order moves to a wallet that cannot sign either, and keeps its elapsed time.
     await takeKey(pool.address);
     await wallets().setStatus(pool.address, 'active', AUTHOR);
-    await rounds(hand, 2);
+    await rounds(worker, 2);
     await api.database.query(`UPDATE leg SET changed_at = changed_at - interval '11 s' WHERE status = 'reserved'`);
-    await rounds(hand, 3);
+    await rounds(worker, 3);
     for (const key of orders) expect(await statusOf(key)).toBe('refunded');
   });
 });
 
 describe('a signature that a node refuses', () => {
   it('pauses the wallet at once; the transaction keeps its proof, and another wallet makes the next attempt', async () => {
-    const hand = await Hand.open();
+    const worker = await SteppedWorker.open();
     const key = await rent(receivers[0]!);
     full.before = refuseSecond;
     await mine();
-    await rounds(hand, 1);
+    await rounds(worker, 1);
     expect(await walletOf(second.address)).toEqual({
       status: 'paused',
       pause_reason: 'auto: a node refused its signature: Validate signature error',
@@ -224,26 +224,26 @@ describe('a signature that a node refuses', () => {
     expect(await deliveriesOf(key)).toEqual(['second sending']);
     // The refusal proves nothing: the order waits for a proof, and later orders use the other wallet.
     const next = await rent(receivers[1]!);
-    await rounds(hand, 2);
+    await rounds(worker, 2);
     expect(await deliveriesOf(key)).toEqual(['second sending']);
     expect(await deliveriesOf(next)).toEqual(['first sending']);
     await mine(PAST_VALIDITY);
-    await rounds(hand, 3);
+    await rounds(worker, 3);
     expect(await deliveriesOf(key)).toEqual(['second dead', 'first sending']);
     await mine();
-    await hand.look();
+    await worker.followChain();
     expect(await statusOf(key)).toBe('delivered');
   });
 
   it('and that another node accepts pauses nothing', async () => {
-    const hand = await Hand.open({
+    const worker = await SteppedWorker.open({
       TRON_FULL_NODE_URLS: `${full.url},${devnet.fullUrl}`,
       TRON_SOLIDITY_NODE_URLS: `${devnet.solidUrl},${devnet.solidUrl}`,
     });
     const key = await rent(receivers[0]!);
     full.before = refuseSecond;
     await mine();
-    await rounds(hand, 3);
+    await rounds(worker, 3);
     const answers = await api.database.query<{ answer: string }>(
       `SELECT DISTINCT b.answer FROM broadcast b JOIN chain_tx t ON t.id = b.chain_tx_id JOIN orders o ON o.id = t.order_id
         WHERE o.key = $1 ORDER BY 1`,
@@ -254,18 +254,18 @@ describe('a signature that a node refuses', () => {
   });
 
   it('is forgiven once the chain allows the key again', async () => {
-    const hand = await Hand.open();
+    const worker = await SteppedWorker.open();
     const key = await rent(receivers[0]!);
     full.before = refuseSecond;
     await mine();
-    await rounds(hand, 1);
+    await rounds(worker, 1);
     full.rest();
     const setFault = (fault: string | null) =>
       api.database.query(`UPDATE pool_wallet SET wallet_fault = $2 WHERE address = $1`, [second.address, fault]);
     await setFault('the wallet does not let the key delegate');
     expect((await walletOf(second.address)).pause_reason).toBe('auto: the wallet does not let the key delegate');
     // The pool sync's reading of the chain finds no fault.
-    await hand.poolSync().syncWallet(second.address);
+    await worker.poolSync().syncWallet(second.address);
     expect(await walletOf(second.address)).toEqual({ status: 'active', pause_reason: null });
     expect(await statusesOf(key)).toEqual(['sending']);
   });
@@ -273,21 +273,21 @@ describe('a signature that a node refuses', () => {
 
 describe('three transactions of a wallet that die in a row', () => {
   it('pause it, for longer each time, until one of its transactions comes into a block', async () => {
-    const hand = await Hand.open();
+    const worker = await SteppedWorker.open();
     full.before = (path) => (path === 'wallet/broadcasthex' ? SWALLOWED : undefined);
     const orders = await rentMany(3);
     await mine();
-    await rounds(hand, 1);
+    await rounds(worker, 1);
     await mine(PAST_VALIDITY);
-    await rounds(hand, 1);
+    await rounds(worker, 1);
     for (const key of orders) expect(await deliveriesOf(key)).toEqual(['second dead']);
     expect((await walletOf(second.address)).pause_reason).toBe(
       'auto: 3 of its transactions in a row were never included',
     );
     full.rest();
-    await rounds(hand, 2);
+    await rounds(worker, 2);
     await mine();
-    await hand.look();
+    await worker.followChain();
     for (const key of orders) expect(await statusOf(key)).toBe('delivered');
     for (const key of orders) expect((await deliveriesOf(key)).at(-1)).toBe('first included');
     const hold = async (): Promise<number> => {
@@ -301,14 +301,14 @@ describe('three transactions of a wallet that die in a row', () => {
     await api.database.query(
       `UPDATE pool_wallet SET delivery_held_until = clock_timestamp() WHERE delivery_held_until IS NOT NULL`,
     );
-    await hand.health().resumeWallets();
+    await worker.health().resumeWallets();
     expect((await walletOf(second.address)).status).toBe('active');
     // One more death is enough now.
     full.before = (path) => (path === 'wallet/broadcasthex' ? SWALLOWED : undefined);
     await rent(receivers[0]!);
-    await rounds(hand, 1);
+    await rounds(worker, 1);
     await mine(PAST_VALIDITY);
-    await rounds(hand, 1);
+    await rounds(worker, 1);
     expect((await walletOf(second.address)).status).toBe('paused');
     expect(await hold()).toBe(600);
   });
@@ -316,22 +316,22 @@ describe('three transactions of a wallet that die in a row', () => {
 
 describe('transactions that die while the chain makes no blocks', () => {
   it('prove nothing about their wallets: none is paused, and all is delivered by them once there are blocks again', async () => {
-    const hand = await Hand.open();
+    const worker = await SteppedWorker.open();
     full.before = (path) => (path === 'wallet/broadcasthex' ? SWALLOWED : undefined);
     const orders = await rentMany(4);
     await mine();
-    await rounds(hand, 1);
+    await rounds(worker, 1);
     for (const key of orders) expect(await deliveriesOf(key)).toEqual(['second sending']);
     full.rest();
     const { blocks } = (await devnet.control('mine', { blocks: [{}] })) as { blocks: { timestamp: number }[] };
     await devnet.control('mine', { blocks: [{ timestamp: blocks[0]!.timestamp + 600_000 }] });
     await mine(SOLID_LAG + 1);
-    await rounds(hand, 1);
+    await rounds(worker, 1);
     for (const key of orders) expect((await deliveriesOf(key))[0]).toBe('second dead');
     expect(await walletOf(second.address)).toEqual({ status: 'active', pause_reason: null });
-    await rounds(hand, 2);
+    await rounds(worker, 2);
     await mine();
-    await hand.look();
+    await worker.followChain();
     for (const key of orders) expect(await deliveriesOf(key)).toEqual(['second dead', 'second included']);
   });
 });
@@ -341,14 +341,14 @@ describe('receivers that become contracts after their orders were taken', () => 
   const SALTS = [1, 2, 3];
 
   /** Lets the only attempt of every order die. */
-  async function runToDeath(hand: Hand): Promise<void> {
-    await rounds(hand, 1);
+  async function runToDeath(worker: SteppedWorker): Promise<void> {
+    await rounds(worker, 1);
     await mine(PAST_VALIDITY);
-    await rounds(hand, 4);
+    await rounds(worker, 4);
   }
 
   it('pause no wallet: each order is refunded after its first attempt', async () => {
-    const hand = await Hand.open();
+    const worker = await SteppedWorker.open();
     const maker = await openMaker(caller!);
     const children: string[] = [];
     for (const salt of SALTS) children.push(await openChild(caller!, maker, salt));
@@ -356,7 +356,7 @@ describe('receivers that become contracts after their orders were taken', () => 
     const orders: string[] = [];
     for (const address of children) orders.push(await rent(address));
     for (const salt of SALTS) await makeChild(caller!, maker, salt);
-    await runToDeath(hand);
+    await runToDeath(worker);
     for (const key of orders) expect(await deliveriesOf(key)).toEqual(['second dead']);
     for (const key of orders) expect(await orderOf(key)).toMatchObject({ status: 'refunded', settled: true });
     for (const { address } of [pool, second]) expect((await walletOf(address)).status).toBe('active');
@@ -370,7 +370,7 @@ describe('receivers that become contracts after their orders were taken', () => 
     expect(refusal?.code).toBe('RECEIVER_NOT_SUPPORTED');
     // Sales to other receivers continue.
     const next = await rent(receivers[0]!);
-    await rounds(hand, 1);
+    await rounds(worker, 1);
     expect(await deliveriesOf(next)).toEqual(['second sending']);
   });
 });

@@ -13,15 +13,15 @@ import { openApi } from '../support/api/factory.js';
 import { actAs } from '../support/chain/order-chain.js';
 import {
   api,
-  clearStage,
-  closeStage,
+  clearFixture,
+  closeFixture,
   customer,
   devnet,
   env,
   full,
-  Hand,
+  SteppedWorker,
   mine,
-  openStage,
+  openFixture,
   orderOf,
   PAST_VALIDITY,
   pool,
@@ -39,7 +39,7 @@ import { eventually, INFO, MOVE_LIMIT_MS, sent, TWO_NODES, withTwoNodes } from '
 const RECEIPTS = 'walletsolidity/gettransactioninfobyblocknum';
 const RENTAL_BLOCKS = 20;
 
-beforeAll(openStage, START_LIMIT_MS);
+beforeAll(openFixture, START_LIMIT_MS);
 /** Closed also when the test that opened it fails. */
 const onTestEnd: (() => Promise<void>)[] = [];
 
@@ -47,14 +47,14 @@ afterEach(async () => {
   for (const close of onTestEnd.splice(0)) await close();
   await devnet.control('faults/clear', {});
   await devnet.control('node', { index: 1, behind: 0 });
-  await clearStage();
+  await clearFixture();
 }, START_LIMIT_MS);
-afterAll(closeStage, START_LIMIT_MS);
+afterAll(closeFixture, START_LIMIT_MS);
 
-async function settled(hand: Hand): Promise<string> {
-  const key = await sent(hand);
+async function settled(worker: SteppedWorker): Promise<string> {
+  const key = await sent(worker);
   await mine(SOLID_LAG + 1);
-  await eventually(hand, async () => (await orderOf(key)).settled, 'the order being settled');
+  await eventually(worker, async () => (await orderOf(key)).settled, 'the order being settled');
   return key;
 }
 
@@ -73,31 +73,31 @@ const noHistory = (node?: number) =>
 
 describe('a death', () => {
   it('is not proven by nodes that keep no transaction history, although a block holds the transaction', async () => {
-    const hand = await withTwoNodes();
-    await settled(hand);
-    const key = await sent(hand);
+    const worker = await withTwoNodes();
+    await settled(worker);
+    const key = await sent(worker);
     await noHistory();
     await devnet.control('faults', { kind: 'wrong', wrong: 'empty', path: 'wallet/gettransactioninfobyid' });
     // No worker followed the block that includes it.
     await mine(PAST_VALIDITY + 70);
     const [tx] = await txsOf(key);
-    await hand.look();
-    await hand.advance();
+    await worker.followChain();
+    await worker.advance();
     expect(await statusesOf(key)).toEqual(['sending']);
     await devnet.control('faults/clear', {});
-    await eventually(hand, async () => (await orderOf(key)).status === 'delivered', 'the order being delivered');
+    await eventually(worker, async () => (await orderOf(key)).status === 'delivered', 'the order being delivered');
     expect((await txsOf(key)).map(({ txid }) => txid)).toEqual([tx!.txid]);
   });
 
   it('that a node without history reports waits as for a node that is away', async () => {
-    const hand = await withTwoNodes();
-    await settled(hand);
-    const key = await sent(hand);
+    const worker = await withTwoNodes();
+    await settled(worker);
+    const key = await sent(worker);
     await devnet.control('evict', {});
     await noHistory(0);
     await mine(PAST_VALIDITY);
-    await hand.look();
-    await hand.advance();
+    await worker.followChain();
+    await worker.advance();
     expect(await statusesOf(key)).toEqual(['sending']);
     const impatient = await withTwoNodes({ WITNESS_AWAY_SEC: '1' });
     await eventually(impatient, async () => (await statusesOf(key))[0] === 'dead', 'the death by one node’s word');
@@ -106,13 +106,13 @@ describe('a death', () => {
   });
 
   it('waits for a limited time for a silent witness, then is decided by the other one, and the evidence shows it', async () => {
-    const hand = await withTwoNodes();
-    const key = await sent(hand);
+    const worker = await withTwoNodes();
+    const key = await sent(worker);
     await devnet.control('evict', {});
     await mine(PAST_VALIDITY);
     solid.before = () => 'break';
-    await hand.look();
-    await hand.advance();
+    await worker.followChain();
+    await worker.advance();
     expect(await statusesOf(key)).toEqual(['sending']);
     const impatient = await withTwoNodes({ WITNESS_AWAY_SEC: '1' });
     await eventually(impatient, async () => (await statusesOf(key))[0] === 'dead', 'the death by one node’s word');
@@ -122,8 +122,8 @@ describe('a death', () => {
   });
 
   it('is not recorded, nor anything new made, while one node finds the transaction and the other does not', async () => {
-    const hand = await withTwoNodes();
-    const key = await sent(hand);
+    const worker = await withTwoNodes();
+    const key = await sent(worker);
     const [tx] = await txsOf(key);
     await devnet.control('evict', {});
     await mine(PAST_VALIDITY);
@@ -131,16 +131,16 @@ describe('a death', () => {
       path === INFO && body.includes(tx!.txid)
         ? { says: JSON.stringify({ id: tx!.txid, blockNumber: 3, blockTimeStamp: 1 }) }
         : undefined;
-    await hand.look();
-    await hand.advance();
+    await worker.followChain();
+    await worker.advance();
     expect(await statusesOf(key)).toEqual(['sending']);
-    await hand.poolSync().syncWallet(pool.address);
+    await worker.poolSync().syncWallet(pool.address);
     const other = await rent(receivers[1]!);
     await mine();
-    await hand.look();
-    await hand.advance();
+    await worker.followChain();
+    await worker.advance();
     expect(await statusesOf(other)).toEqual([]);
-    expect(hand.chain().pool.agreement.dispute?.nodes).toHaveLength(2);
+    expect(worker.chain().pool.agreement.dispute?.nodes).toHaveLength(2);
   });
 });
 
@@ -148,33 +148,33 @@ describe('the end of a rental', () => {
   it('is not brought forward by a node that is far ahead of the other one', async () => {
     // A chain long enough that the lagging node has a block too.
     await mine(60);
-    const hand = await withTwoNodes();
-    await settled(hand);
+    const worker = await withTwoNodes();
+    await settled(worker);
     const early = async (): Promise<number> => {
-      await hand.look();
-      return hand.end();
+      await worker.followChain();
+      return worker.reclaimEnded();
     };
     await devnet.control('node', { index: 1, behind: 50 });
     await mine(RENTAL_BLOCKS + 11);
     // The lag must be known before it is relied on.
-    const lagging = hand.chain().pool.nodes[1]!;
-    await until(() => (hand.chain().pool.healthy().includes(lagging) ? undefined : true), MOVE_LIMIT_MS, 'the lag');
+    const lagging = worker.chain().pool.nodes[1]!;
+    await until(() => (worker.chain().pool.healthy().includes(lagging) ? undefined : true), MOVE_LIMIT_MS, 'the lag');
     expect(await early()).toBe(0);
     await mine(50);
     await until(async () => ((await early()) > 0 ? true : undefined), MOVE_LIMIT_MS, 'the end that both show', 100);
   });
 
   it('waits for a limited time for a silent node', async () => {
-    const hand = await withTwoNodes();
-    const key = await settled(hand);
+    const worker = await withTwoNodes();
+    const key = await settled(worker);
     full.before = () => 'break';
     await mine(RENTAL_BLOCKS + 1);
-    await hand.look();
-    expect(await hand.end()).toBe(0);
+    await worker.followChain();
+    expect(await worker.reclaimEnded()).toBe(0);
     const impatient = await withTwoNodes({ WITNESS_AWAY_SEC: '1' });
     const ended = async (): Promise<true | undefined> => {
-      await impatient.look();
-      return (await impatient.end()) > 0 ? true : undefined;
+      await impatient.followChain();
+      return (await impatient.reclaimEnded()) > 0 ? true : undefined;
     };
     await until(ended, MOVE_LIMIT_MS, 'the end by one node’s word', 100);
     expect(await statusesOf(key, 'reclaim')).toEqual(['sending']);
@@ -186,15 +186,15 @@ describe('the end of a rental with only one node', () => {
     [
       'receipts of blocks, and still counts as a witness',
       RECEIPTS,
-      (hand: Hand) => hand.part(BlockFollower).runPass(),
+      (worker: SteppedWorker) => worker.part(BlockFollower).runPass(),
       false,
     ],
-    ['single transactions', INFO, (hand: Hand) => hand.part(NodeGauges).checkHistory(), true],
+    ['single transactions', INFO, (worker: SteppedWorker) => worker.part(NodeGauges).checkHistory(), true],
   ])('also comes where the node refuses %s', async (_, refused, ask, isAway) => {
-    const hand = await Hand.open({ WITNESS_AWAY_SEC: '1', TRON_POLL_MS: '50' });
+    const worker = await SteppedWorker.open({ WITNESS_AWAY_SEC: '1', TRON_POLL_MS: '50' });
     // The reader of blocks starts at the current solid head.
-    await hand.part(BlockFollower).runPass();
-    const key = await settled(hand);
+    await worker.part(BlockFollower).runPass();
+    const key = await settled(worker);
     await mine(RENTAL_BLOCKS + 1);
     const refusals: number[] = [];
     solid.before = (path) => {
@@ -203,31 +203,31 @@ describe('the end of a rental with only one node', () => {
       return { says: '', status: 404 };
     };
     const isOld = async (): Promise<true | undefined> => {
-      await Promise.resolve(ask(hand)).catch(() => undefined);
+      await Promise.resolve(ask(worker)).catch(() => undefined);
       return Date.now() - refusals[0]! > 1500 ? true : undefined;
     };
     await until(isOld, MOVE_LIMIT_MS, 'refusals for longer than a witness is waited for', 100);
-    const { agreement, nodes } = hand.chain().pool;
+    const { agreement, nodes } = worker.chain().pool;
     expect(agreement.isAway(nodes[0]!)).toBe(isAway);
-    await hand.look();
-    expect(await hand.end()).toBe(1);
+    await worker.followChain();
+    expect(await worker.reclaimEnded()).toBe(1);
     expect(await statusesOf(key, 'reclaim')).toEqual(['sending']);
   });
 });
 
 describe('a settlement', () => {
   it('takes two nodes where two are configured, or one after the wait is over', async () => {
-    const hand = await withTwoNodes();
-    const key = await sent(hand);
+    const worker = await withTwoNodes();
+    const key = await sent(worker);
     solid.before = () => 'break';
     await mine(SOLID_LAG + 1);
-    await hand.look();
+    await worker.followChain();
     expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: false });
     const impatient = await withTwoNodes({ WITNESS_AWAY_SEC: '1' });
     await until(
       async () => {
         await mine();
-        await impatient.look();
+        await impatient.followChain();
         return (await orderOf(key)).settled ? true : undefined;
       },
       MOVE_LIMIT_MS,
@@ -239,21 +239,21 @@ describe('a settlement', () => {
 
 describe('a settlement over which nodes disagree', () => {
   it('is made once the node that gave other transactions of its block gives the right ones', async () => {
-    const hand = await withTwoNodes();
-    const key = await sent(hand);
+    const worker = await withTwoNodes();
+    const key = await sent(worker);
     await mine();
-    await hand.look();
+    await worker.followChain();
     expect(await statusesOf(key)).toEqual(['included']);
     await mine(SOLID_LAG);
     // Another worker, which has not read any block.
     const other = await withTwoNodes();
     await devnet.control('faults', { kind: 'wrong', wrong: 'tampered', node: 0 });
-    await other.look().catch(() => undefined);
+    await other.followChain().catch(() => undefined);
     expect(await orderOf(key)).toMatchObject({ settled: false });
     expect(other.chain().pool.agreement.dispute?.what).toContain('the transactions of block');
     await devnet.control('faults/clear', {});
     const settles = async (): Promise<true | undefined> => {
-      await other.look();
+      await other.followChain();
       return (await orderOf(key)).settled ? true : undefined;
     };
     await until(settles, 3 * MOVE_LIMIT_MS, 'the settlement that both show', 100);
@@ -266,8 +266,8 @@ describe('an act without a record', () => {
     const txid = await actAs(devnet.fullUrl, pool, 'delegateresource', delegation);
     await mine(SOLID_LAG + 1);
     solid.before = () => 'break';
-    const hand = await withTwoNodes();
-    await expect(hand.search()).rejects.toBeInstanceOf(ChainUnavailableError);
+    const worker = await withTwoNodes();
+    await expect(worker.search()).rejects.toBeInstanceOf(ChainUnavailableError);
     const impatient = await withTwoNodes({ WITNESS_AWAY_SEC: '1' });
     const searched = async (): Promise<true | undefined> => {
       await impatient.search().catch(() => undefined);
@@ -284,8 +284,8 @@ async function isKept(txid: string): Promise<boolean> {
 
 describe('nodes of two chains', () => {
   it('have nothing made, ended or sold until they agree again', async () => {
-    const hand = await withTwoNodes();
-    const key = await settled(hand);
+    const worker = await withTwoNodes();
+    const key = await settled(worker);
     const twoNodes = await openApi({ ...env, ...TWO_NODES() });
     const ordering = () =>
       customer
@@ -295,21 +295,21 @@ describe('nodes of two chains', () => {
     solid.before = forged;
     await mine(RENTAL_BLOCKS + 1);
     const seller = twoNodes.app.get(TronClient, { strict: false });
-    for (const { pool } of [hand.chain(), seller]) {
+    for (const { pool } of [worker.chain(), seller]) {
       await until(() => pool.agreement.dispute, MOVE_LIMIT_MS, 'the contradiction');
     }
-    const disputed = () => hand.part(Metrics).registry.getSingleMetricAsString('chain_nodes_disputed');
+    const disputed = () => worker.part(Metrics).registry.getSingleMetricAsString('chain_nodes_disputed');
     expect(await disputed()).toMatch(/^chain_nodes_disputed 1$/m);
-    await hand.look().catch(() => undefined);
-    expect(await hand.end()).toBe(0);
+    await worker.followChain().catch(() => undefined);
+    expect(await worker.reclaimEnded()).toBe(0);
     expect(await statusesOf(key, 'reclaim')).toEqual([]);
     expect((await ordering()).body).toMatchObject({ error: 'CHAIN_UNAVAILABLE' });
     solid.rest();
-    await until(() => (hand.chain().pool.agreement.dispute ? undefined : true), MOVE_LIMIT_MS, 'agreement');
+    await until(() => (worker.chain().pool.agreement.dispute ? undefined : true), MOVE_LIMIT_MS, 'agreement');
     expect(await disputed()).toMatch(/^chain_nodes_disputed 0$/m);
     await mine();
-    await hand.look();
-    expect(await hand.end()).toBe(1);
+    await worker.followChain();
+    expect(await worker.reclaimEnded()).toBe(1);
   });
 });
 
@@ -320,26 +320,26 @@ it('a worker that starts reads the blocks in which something sent before may sta
     await devnet.control('faults', { kind: 'wrong', wrong: 'empty', path });
   }
   const next = await withTwoNodes();
-  await next.look();
+  await next.followChain();
   expect(await orderOf(key)).toMatchObject({ status: 'delivered' });
 });
 
 it('a node without transaction history is shown, by a gauge and by the doctor, until it has one', async () => {
-  const hand = await withTwoNodes();
-  await settled(hand);
+  const worker = await withTwoNodes();
+  await settled(worker);
   const [one, other] = [new URL(full.url).host, new URL(devnet.second!.fullUrl).host];
   const lacking = async () => {
-    const text = await hand.part(Metrics).registry.getSingleMetricAsString('chain_node_without_history');
+    const text = await worker.part(Metrics).registry.getSingleMetricAsString('chain_node_without_history');
     return [one, other].map((node) => new RegExp(`node="${node}"} (\\d)`).exec(text)?.[1]);
   };
   await noHistory(0);
-  await hand.part(NodeGauges).checkHistory();
+  await worker.part(NodeGauges).checkHistory();
   expect(await lacking()).toEqual(['1', '0']);
-  const findings = await lookAtHistory(hand.chain(), historyFromRecords(api.database));
+  const findings = await lookAtHistory(worker.chain(), historyFromRecords(api.database));
   expect(findings.map(({ state }) => state)).toEqual(['fault', 'ok']);
   await devnet.control('faults/clear', {});
   const next = await withTwoNodes();
-  await next.look();
+  await next.followChain();
   await next.part(NodeGauges).checkHistory();
   const text = await next.part(Metrics).registry.getSingleMetricAsString('chain_node_without_history');
   expect(text).not.toMatch(/} 1$/m);

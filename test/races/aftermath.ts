@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { sleep } from '../../src/base/clock.js';
 import { startNode, type NodeProcess } from '../../packages/local/src/processes.js';
-import type { Arena, Row } from './arena.js';
+import type { RaceCluster, Row } from './cluster.js';
 import { envAs } from '../setup/roles.js';
 
 const run = promisify(execFile);
@@ -15,8 +15,8 @@ const OUTPUT_MAX = 64 * 1024 * 1024;
 /**
  * Checks rules over all participants: each balance equals its entries, no order is charged twice, no capacity is lost.
  */
-export async function recordsOfAll(arena: Arena): Promise<Row> {
-  const [row] = await arena.database.query<{ drift: number; doubled: number; lost: bigint; orders: number }>(
+export async function recordsOfAll(cluster: RaceCluster): Promise<Row> {
+  const [row] = await cluster.database.query<{ drift: number; doubled: number; lost: bigint; orders: number }>(
     `SELECT (SELECT count(*)::int FROM orders) AS orders,
             (SELECT count(*)::int FROM credit_account a
                LEFT JOIN (SELECT project_id, sum(credits) AS sum FROM credit_entry GROUP BY 1) e USING (project_id)
@@ -38,14 +38,14 @@ export async function recordsOfAll(arena: Arena): Promise<Row> {
 }
 
 /** Lets a worker fulfil all remaining orders. Then `cli verify`, which allows no open order, must succeed. */
-export async function deliveredAndVerified(arena: Arena): Promise<Row> {
-  const worker = await startWorker(arena);
+export async function deliveredAndVerified(cluster: RaceCluster): Promise<Row> {
+  const worker = await startWorker(cluster);
   try {
     const deadline = performance.now() + DELIVERY_LIMIT_MS;
-    let counts = await countsOf(arena);
+    let counts = await countsOf(cluster);
     while (counts.open > 0 && performance.now() < deadline) {
       await sleep(500);
-      counts = await countsOf(arena);
+      counts = await countsOf(cluster);
     }
     const say = (open: number, delivered: number, verdict: string): string =>
       `${open.toString()} left open, ${delivered.toString()} delivered and settled, verify: ${verdict}`;
@@ -54,17 +54,17 @@ export async function deliveredAndVerified(arena: Arena): Promise<Row> {
       race: 'all of it delivered, then `cli verify`',
       done: `${(sold + refunded).toString()} orders, ${refunded.toString()} of them refunded`,
       wanted: say(0, sold, 'every rule holds'),
-      found: say(counts.open, settled, await verdictOf(arena)),
+      found: say(counts.open, settled, await verdictOf(cluster)),
     };
   } finally {
     await worker.stop();
   }
 }
 
-export async function startWorker(arena: Arena): Promise<NodeProcess<true>> {
+export async function startWorker(cluster: RaceCluster): Promise<NodeProcess<true>> {
   return startNode<true>('dist/bundle/main.worker.js', {
     name: 'the worker',
-    env: { ...envAs(arena.env, 'worker'), LOG_LEVEL: 'info' },
+    env: { ...envAs(cluster.env, 'worker'), LOG_LEVEL: 'info' },
     readyWhen: (line) => (line.includes('"msg":"working"') ? true : undefined),
   });
 }
@@ -76,8 +76,8 @@ interface Counts {
   readonly settled: number;
 }
 
-async function countsOf(arena: Arena): Promise<Counts> {
-  const [row] = await arena.database.query<Counts>(
+async function countsOf(cluster: RaceCluster): Promise<Counts> {
+  const [row] = await cluster.database.query<Counts>(
     `SELECT count(*) FILTER (WHERE NOT settled)::int AS open,
             count(*) FILTER (WHERE status <> 'refunded')::int AS sold,
             count(*) FILTER (WHERE status = 'refunded')::int AS refunded,
@@ -89,11 +89,11 @@ async function countsOf(arena: Arena): Promise<Counts> {
 }
 
 /** Returns the verdict of the command; its exit code decides. */
-async function verdictOf(arena: Arena): Promise<string> {
+async function verdictOf(cluster: RaceCluster): Promise<string> {
   const args = ['dist/bundle/main.cli.js', 'verify', '--full', '--settle-within', '0'];
   try {
     await run(process.execPath, args, {
-      env: { ...process.env, ...arena.env },
+      env: { ...process.env, ...cluster.env },
       timeout: VERIFY_LIMIT_MS,
       maxBuffer: OUTPUT_MAX,
     });

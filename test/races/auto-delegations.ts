@@ -5,10 +5,10 @@ import type { ClaimedAutoDelegation } from '../../src/auto-delegations/auto-dele
 import type { Bought } from '../../src/auto-delegations/refill-statement.js';
 import { until } from '../../packages/local/src/wait.js';
 import { AUTHOR, makeCustomer } from '../support/api/factory.js';
-import { inPlace } from '../support/database/pool-retry.js';
+import { retryWithoutConnection } from '../support/database/pool-retry.js';
 import { refundOrder } from '../support/api/order-fixture.js';
 import { startWorker } from './aftermath.js';
-import type { Arena, Row } from './arena.js';
+import type { RaceCluster, Row } from './cluster.js';
 import { openCuttingProxy, type Moment } from './cutting-proxy.js';
 import { Keeper, letSleep, makeDue, openOrders, purchasesOf, put, RENTED_SEC } from './keepers.js';
 
@@ -26,30 +26,30 @@ export interface KeepSize {
 }
 
 /** Races uses, purchases and changes while no worker delivers. Leaves no auto-delegation behind. */
-export const keptSupplied = async (arena: Arena, size: KeepSize, note: (row: Row) => void): Promise<void> =>
-  withKeepers(arena, async (keepers) => {
-    note(await oneUse(arena, keepers, size));
-    note(await oneNumber(arena, keepers, size));
-    note(await cutPurchases(arena, keepers, 'before COMMIT', size));
-    note(await cutPurchases(arena, keepers, 'after COMMIT', size));
-    note(await everythingAtOnce(arena, keepers, size.interleaved));
-    note(await recordsOfAutos(arena, keepers));
+export const keptSupplied = async (cluster: RaceCluster, size: KeepSize, note: (row: Row) => void): Promise<void> =>
+  withKeepers(cluster, async (keepers) => {
+    note(await oneUse(cluster, keepers, size));
+    note(await oneNumber(cluster, keepers, size));
+    note(await cutPurchases(cluster, keepers, 'before COMMIT', size));
+    note(await cutPurchases(cluster, keepers, 'after COMMIT', size));
+    note(await everythingAtOnce(cluster, keepers, size.interleaved));
+    note(await recordsOfAutos(cluster, keepers));
   });
 
 /** Races on a rental that a worker has delivered. Leaves no auto-delegation behind. */
-export const extendedOnce = async (arena: Arena, size: KeepSize, note: (row: Row) => void): Promise<void> =>
-  withKeepers(arena, async (keepers) => {
-    note(await extensionOrOrder(arena, keepers, size));
-    note(await recordsOfAutos(arena, keepers));
+export const extendedOnce = async (cluster: RaceCluster, size: KeepSize, note: (row: Row) => void): Promise<void> =>
+  withKeepers(cluster, async (keepers) => {
+    note(await extensionOrOrder(cluster, keepers, size));
+    note(await recordsOfAutos(cluster, keepers));
   });
 
-async function withKeepers(arena: Arena, work: (keepers: readonly Keeper[]) => Promise<void>): Promise<void> {
+async function withKeepers(cluster: RaceCluster, work: (keepers: readonly Keeper[]) => Promise<void>): Promise<void> {
   const keepers: Keeper[] = [];
   try {
-    for (let index = 0; index < KEEPERS; index += 1) keepers.push(await Keeper.open(arena.env));
+    for (let index = 0; index < KEEPERS; index += 1) keepers.push(await Keeper.open(cluster.env));
     await work(keepers);
   } finally {
-    await arena.database.query('DELETE FROM auto_delegation');
+    await cluster.database.query('DELETE FROM auto_delegation');
     for (const keeper of keepers) await keeper.close();
   }
 }
@@ -57,15 +57,15 @@ async function withKeepers(arena: Arena, work: (keepers: readonly Keeper[]) => P
 const at = <T>(list: readonly T[], index: number): T => list[index % list.length]!;
 
 /** Many observers see the same use of an address and check it concurrently: one order results. */
-async function oneUse(arena: Arena, keepers: readonly Keeper[], { rounds, observers }: KeepSize): Promise<Row> {
-  const customer = await makeCustomer(arena.services, PLENTY);
-  const address = arena.chain.receivers[10]!;
-  await letSleep(arena);
-  const id = await put(arena, customer, address, PLENTY);
+async function oneUse(cluster: RaceCluster, keepers: readonly Keeper[], { rounds, observers }: KeepSize): Promise<Row> {
+  const customer = await makeCustomer(cluster.services, PLENTY);
+  const address = cluster.chain.receivers[10]!;
+  await letSleep(cluster);
+  const id = await put(cluster, customer, address, PLENTY);
   const ordersPerRound: number[] = [];
   for (let round = 0; round < rounds; round += 1) {
     for (const keeper of keepers) await keeper.look();
-    const before = await purchasesOf(arena, id);
+    const before = await purchasesOf(cluster, id);
     const block = keepers[0]!.useOf([address]);
     await Promise.all(
       Array.from({ length: observers }, async (_, index) => {
@@ -74,9 +74,9 @@ async function oneUse(arena: Arena, keepers: readonly Keeper[], { rounds, observ
         await keeper.refills.checkDue();
       }),
     );
-    await checkedAll(arena, keepers);
-    ordersPerRound.push((await purchasesOf(arena, id)) - before);
-    await refundOpen(arena);
+    await checkedAll(cluster, keepers);
+    ordersPerRound.push((await purchasesOf(cluster, id)) - before);
+    await refundOpen(cluster);
   }
   const marked = await sumOf(keepers.map((keeper) => keeper.marked()));
   const line = (orders: number, most: number, least: number, uses: number) =>
@@ -94,53 +94,57 @@ async function oneUse(arena: Arena, keepers: readonly Keeper[], { rounds, observ
  * Many purchases under one number and one fence: one succeeds. In every second round, a change of the setting raises
  * the fence between them.
  */
-async function oneNumber(arena: Arena, keepers: readonly Keeper[], { rounds, observers }: KeepSize): Promise<Row> {
-  const customer = await makeCustomer(arena.services, PLENTY);
-  const address = arena.chain.receivers[11]!;
-  await letSleep(arena);
-  const id = await put(arena, customer, address, PLENTY);
+async function oneNumber(
+  cluster: RaceCluster,
+  keepers: readonly Keeper[],
+  { rounds, observers }: KeepSize,
+): Promise<Row> {
+  const customer = await makeCustomer(cluster.services, PLENTY);
+  const address = cluster.chain.receivers[11]!;
+  await letSleep(cluster);
+  const id = await put(cluster, customer, address, PLENTY);
   const tally = new Winners();
   for (let round = 0; round < rounds; round += 1) {
-    const row = await claimed(arena, keepers, id);
-    const before = await purchasesOf(arena, id);
+    const row = await claimed(cluster, keepers, id);
+    const before = await purchasesOf(cluster, id);
     const isChanged = round % 2 === 1;
     const outcomes = await Promise.all(
       Array.from({ length: observers }, async (_, index) => {
-        if (isChanged && index === observers >> 1) await put(arena, customer, address, PLENTY);
+        if (isChanged && index === observers >> 1) await put(cluster, customer, address, PLENTY);
         return at(keepers, index).buy(row);
       }),
     );
-    tally.add(isChanged, outcomes, (await purchasesOf(arena, id)) - before);
-    await refundOpen(arena);
+    tally.add(isChanged, outcomes, (await purchasesOf(cluster, id)) - before);
+    await refundOpen(cluster);
   }
   return tally.row('one number, many purchases, the setting changed among every other', rounds, observers);
 }
 
 /** Extensions and orders under one number and fence: one of them succeeds. */
 async function extensionOrOrder(
-  arena: Arena,
+  cluster: RaceCluster,
   keepers: readonly Keeper[],
   { rounds, observers }: KeepSize,
 ): Promise<Row> {
-  const customer = await makeCustomer(arena.services, PLENTY);
-  const address = arena.chain.receivers[12]!;
-  await letSleep(arena);
-  const id = await put(arena, customer, address, PLENTY);
-  const orderId = await settledOrder(arena, keepers, id);
+  const customer = await makeCustomer(cluster.services, PLENTY);
+  const address = cluster.chain.receivers[12]!;
+  await letSleep(cluster);
+  const id = await put(cluster, customer, address, PLENTY);
+  const orderId = await settledOrder(cluster, keepers, id);
   const tally = new Winners();
   for (let round = 0; round < rounds; round += 1) {
-    const row = await claimed(arena, keepers, id);
-    const before = await purchasesOf(arena, id);
+    const row = await claimed(cluster, keepers, id);
+    const before = await purchasesOf(cluster, id);
     const isChanged = round % 2 === 1;
     const outcomes = await Promise.all(
       Array.from({ length: observers }, async (_, index) => {
         const keeper = at(keepers, index);
-        if (isChanged && index === observers >> 1) await put(arena, customer, address, PLENTY);
+        if (isChanged && index === observers >> 1) await put(cluster, customer, address, PLENTY);
         return index % 4 === 0 ? keeper.buy(row) : keeper.extend(row, orderId, EXTENDED_SEC);
       }),
     );
-    tally.add(isChanged, outcomes, (await purchasesOf(arena, id)) - before);
-    await refundOpen(arena);
+    tally.add(isChanged, outcomes, (await purchasesOf(cluster, id)) - before);
+    await refundOpen(cluster);
   }
   return tally.row('one number, orders and extensions', rounds, observers);
 }
@@ -173,30 +177,30 @@ class Winners {
 
 /** Cuts a worker's connection to Postgres at its purchase: all workers together still buy once. */
 async function cutPurchases(
-  arena: Arena,
+  cluster: RaceCluster,
   keepers: readonly Keeper[],
   moment: Moment,
   { cuts: rounds }: KeepSize,
 ): Promise<Row> {
-  const customer = await makeCustomer(arena.services, PLENTY);
-  const address = arena.chain.receivers[moment === 'before COMMIT' ? 13 : 14]!;
-  await letSleep(arena);
-  const id = await put(arena, customer, address, PLENTY);
-  const proxy = await openCuttingProxy(arena.env['DATABASE_URL']!, 'buy_for_auto_delegation');
-  const victim = await Keeper.open({ ...arena.env, DATABASE_URL: proxy.url });
+  const customer = await makeCustomer(cluster.services, PLENTY);
+  const address = cluster.chain.receivers[moment === 'before COMMIT' ? 13 : 14]!;
+  await letSleep(cluster);
+  const id = await put(cluster, customer, address, PLENTY);
+  const proxy = await openCuttingProxy(cluster.env['DATABASE_URL']!, 'buy_for_auto_delegation');
+  const victim = await Keeper.open({ ...cluster.env, DATABASE_URL: proxy.url });
   let bought = 0;
   let known = 0;
   try {
     for (let round = 0; round < rounds; round += 1) {
       for (const keeper of [victim, ...keepers]) await keeper.look();
-      await makeDue(arena);
-      const before = await purchasesOf(arena, id);
+      await makeDue(cluster);
+      const before = await purchasesOf(cluster, id);
       proxy.arm(moment);
       await victim.refills.checkDue();
-      known += (await purchasesOf(arena, id)) - before;
-      await checkedAll(arena, [victim, ...keepers]);
-      bought += (await purchasesOf(arena, id)) - before;
-      await refundOpen(arena);
+      known += (await purchasesOf(cluster, id)) - before;
+      await checkedAll(cluster, [victim, ...keepers]);
+      bought += (await purchasesOf(cluster, id)) - before;
+      await refundOpen(cluster);
     }
   } finally {
     await victim.close();
@@ -213,9 +217,11 @@ async function cutPurchases(
 }
 
 /** Uses, checks, purchases, changes, deletions, freezes and refunds of a few auto-delegations, all concurrent. */
-async function everythingAtOnce(arena: Arena, keepers: readonly Keeper[], operations: number): Promise<Row> {
-  const customers = [await makeCustomer(arena.services, PLENTY), await makeCustomer(arena.services, PLENTY)];
-  const players = arena.chain.receivers.slice(15, 23).map((address, index) => ({ address, of: at(customers, index) }));
+async function everythingAtOnce(cluster: RaceCluster, keepers: readonly Keeper[], operations: number): Promise<Row> {
+  const customers = [await makeCustomer(cluster.services, PLENTY), await makeCustomer(cluster.services, PLENTY)];
+  const players = cluster.chain.receivers
+    .slice(15, 23)
+    .map((address, index) => ({ address, of: at(customers, index) }));
   const refunding = new Set<string>();
   let failed = 0;
   const done: Record<string, number> = {};
@@ -236,7 +242,7 @@ async function everythingAtOnce(arena: Arena, keepers: readonly Keeper[], operat
       0.3,
       async (index) => {
         // Includes rows that another worker is checking now.
-        if (index % 4 === 0) await makeDue(arena);
+        if (index % 4 === 0) await makeDue(cluster);
         await at(keepers, index).refills.checkDue();
       },
     ],
@@ -245,29 +251,29 @@ async function everythingAtOnce(arena: Arena, keepers: readonly Keeper[], operat
       0.1,
       async (index) => {
         const { address, of } = at(players, index);
-        const [row] = await arena.database.query<ClaimedAutoDelegation>(
+        const [row] = await cluster.database.query<ClaimedAutoDelegation>(
           'SELECT * FROM auto_delegation WHERE project_id = $1 AND address = $2',
           [of.merchant, address],
         );
         if (row !== undefined) await Promise.all(keepers.map((keeper) => keeper.buy(row)));
       },
     ],
-    ['changes', 0.1, (index) => put(arena, at(players, index).of, at(players, index).address, at(CAPS, index >> 3))],
+    ['changes', 0.1, (index) => put(cluster, at(players, index).of, at(players, index).address, at(CAPS, index >> 3))],
     [
       'deletions',
       0.04,
       async (index) => {
         const { address, of } = at(players, index);
         const both = [of.merchant, address];
-        await arena.database.query('DELETE FROM auto_delegation WHERE project_id = $1 AND address = $2', both);
+        await cluster.database.query('DELETE FROM auto_delegation WHERE project_id = $1 AND address = $2', both);
       },
     ],
     [
       'freezes',
       0.04,
       async (index) => {
-        await arena.ledger.setFrozen(at(customers, index).merchant, true, AUTHOR);
-        await arena.ledger.setFrozen(at(customers, index).merchant, false, AUTHOR);
+        await cluster.ledger.setFrozen(at(customers, index).merchant, true, AUTHOR);
+        await cluster.ledger.setFrozen(at(customers, index).merchant, false, AUTHOR);
       },
     ],
     [
@@ -275,15 +281,17 @@ async function everythingAtOnce(arena: Arena, keepers: readonly Keeper[], operat
       1,
       async () => {
         const mine = new Set(customers.map(({ merchant }) => merchant));
-        const open = (await openOrders(arena)).find((order) => mine.has(order.project_id) && !refunding.has(order.key));
+        const open = (await openOrders(cluster)).find(
+          (order) => mine.has(order.project_id) && !refunding.has(order.key),
+        );
         if (open === undefined) return;
         refunding.add(open.key);
-        await refundOrder(arena.services, open.project_id, open.key);
+        await refundOrder(cluster.services, open.project_id, open.key);
       },
     ],
   ];
-  await letSleep(arena);
-  for (const { address, of } of players) await put(arena, of, address, at(CAPS, 0));
+  await letSleep(cluster);
+  for (const { address, of } of players) await put(cluster, of, address, at(CAPS, 0));
   await forEachConcurrently(
     Array.from({ length: operations }, (_, index) => index),
     24,
@@ -292,15 +300,15 @@ async function everythingAtOnce(arena: Arena, keepers: readonly Keeper[], operat
       const [name, , act] = acts.find(([, share]) => (choice -= share) < 0)!;
       done[name] = (done[name] ?? 0) + 1;
       try {
-        await inPlace(() => act(index));
+        await retryWithoutConnection(() => act(index));
       } catch (error) {
         failed += 1;
         console.error(name, error);
       }
     },
   );
-  await checkedAll(arena, keepers);
-  const [row] = await arena.database.query<{ count: number; most: number }>(
+  await checkedAll(cluster, keepers);
+  const [row] = await cluster.database.query<{ count: number; most: number }>(
     `SELECT count(*)::int AS count, coalesce(max(a.spent_credits) > ${at(CAPS, 1).toString()}, false)::int AS most
        FROM auto_delegation a WHERE project_id = ANY ($1)`,
     [customers.map(({ merchant }) => merchant)],
@@ -320,8 +328,14 @@ const CAPS = [40_000_000n, 75_000_000n] as const;
 const addressOf = ({ address }: { readonly address: string }): string => address;
 
 /** Checks the records of every auto-delegation, including deleted ones. */
-async function recordsOfAutos(arena: Arena, keepers: readonly Keeper[]): Promise<Row> {
-  const [row] = await arena.database.query<{ autos: number; gaps: number; twice: number; off: number; above: number }>(
+async function recordsOfAutos(cluster: RaceCluster, keepers: readonly Keeper[]): Promise<Row> {
+  const [row] = await cluster.database.query<{
+    autos: number;
+    gaps: number;
+    twice: number;
+    off: number;
+    above: number;
+  }>(
     `WITH bought AS (
        SELECT split_part(k.key, '_', 2)::bigint AS id, split_part(k.key, '_', 3)::bigint AS number, k.extension, o.id AS order_id,
               o.created_at, c.credits AS charged, c.created_at AS charged_at, r.credits AS refunded, r.created_at AS refunded_at
@@ -355,39 +369,39 @@ async function recordsOfAutos(arena: Arena, keepers: readonly Keeper[]): Promise
 }
 
 /** Checks everything due repeatedly, until nothing more follows. */
-async function checkedAll(arena: Arena, keepers: readonly Keeper[]): Promise<void> {
+async function checkedAll(cluster: RaceCluster, keepers: readonly Keeper[]): Promise<void> {
   for (let turn = 0; turn < 3; turn += 1) {
     for (const keeper of keepers) {
       await keeper.look();
-      await makeDue(arena);
+      await makeDue(cluster);
       await keeper.refills.checkDue();
     }
   }
 }
 
-async function refundOpen(arena: Arena): Promise<void> {
-  for (const { key, project_id: projectId } of await openOrders(arena)) {
-    await refundOrder(arena.services, projectId, key);
+async function refundOpen(cluster: RaceCluster): Promise<void> {
+  for (const { key, project_id: projectId } of await openOrders(cluster)) {
+    await refundOrder(cluster.services, projectId, key);
   }
 }
 
 /** Claims an auto-delegation for a check that no other worker makes. */
-async function claimed(arena: Arena, keepers: readonly Keeper[], id: bigint): Promise<ClaimedAutoDelegation> {
+async function claimed(cluster: RaceCluster, keepers: readonly Keeper[], id: bigint): Promise<ClaimedAutoDelegation> {
   for (const keeper of keepers) await keeper.look();
-  await makeDue(arena);
+  await makeDue(cluster);
   const row = (await keepers[0]!.claims.claimDue(100)).find((each) => each.id === id);
   if (row === undefined) throw new Error('the auto-delegation is not due');
   return row;
 }
 
 /** Returns its first order, delivered by a worker and settled. */
-async function settledOrder(arena: Arena, keepers: readonly Keeper[], id: bigint): Promise<bigint> {
-  await checkedAll(arena, keepers);
-  const worker = await startWorker(arena);
+async function settledOrder(cluster: RaceCluster, keepers: readonly Keeper[], id: bigint): Promise<bigint> {
+  await checkedAll(cluster, keepers);
+  const worker = await startWorker(cluster);
   try {
     return await until(
       async () => {
-        const [order] = await arena.database.query<{ id: bigint }>(
+        const [order] = await cluster.database.query<{ id: bigint }>(
           `SELECT id FROM orders WHERE key = 'auto_' || $1 || '_1' AND settled AND duration_sec = ${RENTED_SEC.toString()}`,
           [id.toString()],
         );

@@ -18,10 +18,10 @@ import { QuotesService } from '../../src/quotes/quotes.service.js';
 import { Database } from '../../src/store/database.js';
 import { WorkerModule } from '../../src/worker.module.js';
 import type { Customer } from '../support/api/client.js';
-import { inPlace } from '../support/database/pool-retry.js';
+import { retryWithoutConnection } from '../support/database/pool-retry.js';
 import { openLog } from '../support/log.js';
 import { envAs } from '../setup/roles.js';
-import type { Arena } from './arena.js';
+import type { RaceCluster } from './cluster.js';
 
 const KEEP = 130_000;
 export const RENTED_SEC = 3600;
@@ -80,13 +80,15 @@ export class Keeper {
     const request = { receiveAddress: row.address, energy: energy(BigInt(KEEP)), durationSec: RENTED_SEC };
     const { terms, refusal } = await this.part(DirectTerms).prepare(request);
     if (terms === undefined) throw refusal ?? new Error('there are no terms');
-    return inPlace(async () => buy(this.database, row, terms));
+    return retryWithoutConnection(async () => buy(this.database, row, terms));
   }
 
   async extend(row: ClaimedAutoDelegation, orderId: bigint, durationSec: number): Promise<Bought> {
     const priced = this.part(QuotesService).priceTime(energy(BigInt(KEEP)), durationSec);
     const headAtMs = this.part(TronClient).pool.head!.timestampMs;
-    return inPlace(async () => extend(this.database, row, { ...priced, orderId, durationSec, headAtMs }));
+    return retryWithoutConnection(async () =>
+      extend(this.database, row, { ...priced, orderId, durationSec, headAtMs }),
+    );
   }
 
   /** Uses that this keeper was the first to record. */
@@ -101,8 +103,8 @@ export class Keeper {
 }
 
 /** Creates or replaces an auto-delegation, as a request does. Returns its id. */
-export async function put(arena: Arena, of: Customer, address: string, capCredits: bigint): Promise<bigint> {
-  const [row] = await arena.database.query<{ id: bigint }>(
+export async function put(cluster: RaceCluster, of: Customer, address: string, capCredits: bigint): Promise<bigint> {
+  const [row] = await cluster.database.query<{ id: bigint }>(
     `INSERT INTO auto_delegation AS a (project_id, address, api_key_id, keep_energy, refill_below, duration_sec,
          daily_cap_credits, idle_after_sec, due_at)
        VALUES ($1, $2, $1, $3, $3, $4, $5, 86400, clock_timestamp())
@@ -115,15 +117,15 @@ export async function put(arena: Arena, of: Customer, address: string, capCredit
 }
 
 /** Puts all auto-delegations to sleep, so that later races ignore them. */
-export async function letSleep(arena: Arena): Promise<void> {
-  await arena.database.query(
+export async function letSleep(cluster: RaceCluster): Promise<void> {
+  await cluster.database.query(
     'UPDATE auto_delegation SET asleep = true, due_at = NULL, check_at = NULL, change_at = NULL, fence = fence + 1',
   );
 }
 
 /** Makes all scheduled rows due now. Locks rows in order of id, as all transactions over several of them do. */
-export async function makeDue(arena: Arena): Promise<void> {
-  await arena.database.query(
+export async function makeDue(cluster: RaceCluster): Promise<void> {
+  await cluster.database.query(
     `WITH later AS (
        SELECT id FROM auto_delegation WHERE due_at > clock_timestamp() OR check_at IS NOT NULL ORDER BY id FOR NO KEY UPDATE)
      UPDATE auto_delegation a SET due_at = clock_timestamp() FROM later WHERE a.id = later.id`,
@@ -137,15 +139,15 @@ export interface OpenOrder {
 }
 
 /** Returns orders of auto-delegations that are neither delivered nor refunded. */
-export async function openOrders(arena: Arena): Promise<OpenOrder[]> {
-  return arena.database.query<OpenOrder>(
+export async function openOrders(cluster: RaceCluster): Promise<OpenOrder[]> {
+  return cluster.database.query<OpenOrder>(
     `SELECT id, key, project_id FROM orders WHERE key LIKE 'auto\\_%' AND status IN ('reserved', 'placed') ORDER BY id`,
   );
 }
 
 /** Returns the count of used numbers, over orders and extensions. */
-export async function purchasesOf(arena: Arena, id: bigint): Promise<number> {
-  const [row] = await arena.database.query<{ count: number }>(
+export async function purchasesOf(cluster: RaceCluster, id: bigint): Promise<number> {
+  const [row] = await cluster.database.query<{ count: number }>(
     `SELECT count(*)::int AS count FROM order_key WHERE key LIKE 'auto\\_' || $1 || '\\_%'`,
     [id.toString()],
   );

@@ -2,23 +2,23 @@
 import { randomUUID } from 'node:crypto';
 import type { Answer } from '../support/api/client.js';
 import { makeCustomer } from '../support/api/factory.js';
-import { recordsOf, tally, volley, type Arena, type Row } from './arena.js';
+import { recordsOf, tally, volley, type RaceCluster, type Row } from './cluster.js';
 
 const PLENTY = 1_000_000_000_000n;
 
 /** One key, equal bodies, concurrent: one order, one charge, equal answers. */
-export async function sameKey(arena: Arena, rounds: number, parallel: number): Promise<Row> {
-  const customer = await makeCustomer(arena.services, PLENTY);
+export async function sameKey(cluster: RaceCluster, rounds: number, parallel: number): Promise<Row> {
+  const customer = await makeCustomer(cluster.services, PLENTY);
   let distinctMax = 0;
   const answers: Answer[] = [];
   for (let round = 0; round < rounds; round += 1) {
     const headers = { 'Idempotency-Key': randomUUID() };
-    const body = { receive_address: arena.chain.receivers[0]!, energy: 65_000 };
-    const volleyed = await volley(arena, customer, parallel, (at) => at.post('/v1/orders', body, headers));
+    const body = { receive_address: cluster.chain.receivers[0]!, energy: 65_000 };
+    const volleyed = await volley(cluster, customer, parallel, (at) => at.post('/v1/orders', body, headers));
     distinctMax = Math.max(distinctMax, new Set(volleyed.map((answer) => answer.text)).size);
     answers.push(...volleyed);
   }
-  const records = await recordsOf(arena, customer.merchant);
+  const records = await recordsOf(cluster, customer.merchant);
   const firsts = answers.filter((answer) => answer.headers['idempotency-replayed'] === undefined).length;
   const total = (rounds * parallel).toString();
   const say = (orders: number, charges: number, first: number, distinct: number, statuses: string) =>
@@ -33,22 +33,22 @@ export async function sameKey(arena: Arena, rounds: number, parallel: number): P
 }
 
 /** Many keys on one quote: one wins. */
-export async function oneQuote(arena: Arena, rounds: number, parallel: number): Promise<Row> {
-  const customer = await makeCustomer(arena.services, PLENTY);
+export async function oneQuote(cluster: RaceCluster, rounds: number, parallel: number): Promise<Row> {
+  const customer = await makeCustomer(cluster.services, PLENTY);
   const answers: Answer[] = [];
   for (let round = 0; round < rounds; round += 1) {
-    const quote = await customer.at(arena.urls[0]).post('/v1/quotes', {
-      receive_address: arena.chain.receivers[1]!,
+    const quote = await customer.at(cluster.urls[0]).post('/v1/quotes', {
+      receive_address: cluster.chain.receivers[1]!,
       energy: 65_000,
     });
     const body = { quote_ref: (quote.body as { ref: string }).ref };
     answers.push(
-      ...(await volley(arena, customer, parallel, (at) =>
+      ...(await volley(cluster, customer, parallel, (at) =>
         at.post('/v1/orders', body, { 'Idempotency-Key': randomUUID() }),
       )),
     );
   }
-  const records = await recordsOf(arena, customer.merchant);
+  const records = await recordsOf(cluster, customer.merchant);
   const say = (orders: number, charges: number, statuses: string) =>
     `${orders.toString()} orders, ${charges.toString()} charges, ${statuses}`;
   const losers = (rounds * (parallel - 1)).toString();
@@ -61,19 +61,19 @@ export async function oneQuote(arena: Arena, rounds: number, parallel: number): 
 }
 
 /** One key, a different body in each request: one order; the rest are refused accordingly. */
-export async function differentBodies(arena: Arena, rounds: number, parallel: number): Promise<Row> {
-  const customer = await makeCustomer(arena.services, PLENTY);
+export async function differentBodies(cluster: RaceCluster, rounds: number, parallel: number): Promise<Row> {
+  const customer = await makeCustomer(cluster.services, PLENTY);
   const answers: Answer[] = [];
   for (let round = 0; round < rounds; round += 1) {
     const headers = { 'Idempotency-Key': randomUUID() };
-    const order = (energy: number) => ({ receive_address: arena.chain.receivers[2]!, energy });
+    const order = (energy: number) => ({ receive_address: cluster.chain.receivers[2]!, energy });
     answers.push(
-      ...(await volley(arena, customer, parallel, (at, index) =>
+      ...(await volley(cluster, customer, parallel, (at, index) =>
         at.post('/v1/orders', order(65_000 + index), headers),
       )),
     );
   }
-  const records = await recordsOf(arena, customer.merchant);
+  const records = await recordsOf(cluster, customer.merchant);
   const say = (orders: number, statuses: string) => `${orders.toString()} orders, ${statuses}`;
   const losers = (rounds * (parallel - 1)).toString();
   return {
@@ -85,24 +85,24 @@ export async function differentBodies(arena: Arena, rounds: number, parallel: nu
 }
 
 /** One key, two alternating bodies: the winner's body is replayed, the other refused. */
-export async function twoBodies(arena: Arena, rounds: number, parallel: number): Promise<Row> {
-  const customer = await makeCustomer(arena.services, PLENTY);
+export async function twoBodies(cluster: RaceCluster, rounds: number, parallel: number): Promise<Row> {
+  const customer = await makeCustomer(cluster.services, PLENTY);
   const answers: Answer[] = [];
   let mixed = 0;
   for (let round = 0; round < rounds; round += 1) {
     const headers = { 'Idempotency-Key': randomUUID() };
-    const volleyed = await volley(arena, customer, parallel, (at, index) =>
+    const volleyed = await volley(cluster, customer, parallel, (at, index) =>
       at.post(
         '/v1/orders',
         // In pairs, so that each process receives both bodies.
-        { receive_address: arena.chain.receivers[3]!, energy: 65_000 + ((index >> 1) % 2) },
+        { receive_address: cluster.chain.receivers[3]!, energy: 65_000 + ((index >> 1) % 2) },
         headers,
       ),
     );
     answers.push(...volleyed);
     if (new Set(volleyed.filter((answer) => answer.status < 300).map((answer) => answer.text)).size !== 1) mixed += 1;
   }
-  const records = await recordsOf(arena, customer.merchant);
+  const records = await recordsOf(cluster, customer.merchant);
   const say = (orders: number, bad: number, statuses: string) =>
     `${orders.toString()} orders, ${bad.toString()} rounds with two bodies answered, ${statuses}`;
   const half = ((rounds * parallel) / 2).toString();

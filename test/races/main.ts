@@ -1,7 +1,7 @@
 // `npm run races`: every race at full size (or `-- --short`). Prints a table; exit code 1 if a result differs.
 import { parseArgs } from 'node:util';
 import { startServices, stopServices } from '../setup/services.js';
-import type { Row } from './arena.js';
+import type { Row } from './cluster.js';
 import { FULL, SHORT, runRaces } from './programme.js';
 
 function print(row: Row): void {

@@ -1,7 +1,7 @@
 // The races in order, at a size. Each returns table rows: action, expected result, actual result.
 import { recordsOfAll, deliveredAndVerified } from './aftermath.js';
 import { extendedOnce, keptSupplied, type KeepSize } from './auto-delegations.js';
-import { openArena, type Arena, type Row } from './arena.js';
+import { openCluster, type RaceCluster, type Row } from './cluster.js';
 import { cutConnections, killedAtPoints, killedDuringCommit } from './deaths.js';
 import { differentBodies, oneQuote, sameKey, twoBodies } from './keys.js';
 import { freeze, interleaved, lastCredit } from './money.js';
@@ -43,7 +43,7 @@ export const SHORT: Size = {
 export async function runRaces(size: Size, onRow: (row: Row) => void): Promise<Row[]> {
   const rows: Row[] = [];
   for (const connections of size.pools) {
-    const arena = await openArena(connections);
+    const cluster = await openCluster(connections);
     const note = (...added: readonly Row[]) => {
       for (const row of added) {
         const named = connections === 1 ? { ...row, race: `${row.race} (pool of one connection)` } : row;
@@ -52,30 +52,30 @@ export async function runRaces(size: Size, onRow: (row: Row) => void): Promise<R
       }
     };
     try {
-      await raceAll(arena, size, note);
+      await raceAll(cluster, size, note);
     } finally {
-      await arena.close();
+      await cluster.close();
     }
   }
   return rows;
 }
 
-async function raceAll(arena: Arena, size: Size, note: (...added: readonly Row[]) => void): Promise<void> {
+async function raceAll(cluster: RaceCluster, size: Size, note: (...added: readonly Row[]) => void): Promise<void> {
   const few = Math.max(1, Math.round(size.rounds / 5));
   const half = size.parallel / 2;
-  note(await sameKey(arena, size.rounds, size.parallel));
-  note(await oneQuote(arena, few, half));
-  note(await differentBodies(arena, few, half));
-  note(await twoBodies(arena, few, half));
-  note(await lastCredit(arena, 'prepaid', size.parallel));
-  note(await lastCredit(arena, 'postpaid', size.parallel));
-  note(await interleaved(arena, size.interleaved));
-  note(await freeze(arena, size.freezes, half));
-  note(...(await killedAtPoints(arena, size.kills)));
-  note(await killedDuringCommit(arena, size.kills));
-  note(...(await cutConnections(arena, size.cuts)));
-  await keptSupplied(arena, size.supply, note);
-  note(await recordsOfAll(arena));
-  await extendedOnce(arena, size.supply, note);
-  note(await deliveredAndVerified(arena));
+  note(await sameKey(cluster, size.rounds, size.parallel));
+  note(await oneQuote(cluster, few, half));
+  note(await differentBodies(cluster, few, half));
+  note(await twoBodies(cluster, few, half));
+  note(await lastCredit(cluster, 'prepaid', size.parallel));
+  note(await lastCredit(cluster, 'postpaid', size.parallel));
+  note(await interleaved(cluster, size.interleaved));
+  note(await freeze(cluster, size.freezes, half));
+  note(...(await killedAtPoints(cluster, size.kills)));
+  note(await killedDuringCommit(cluster, size.kills));
+  note(...(await cutConnections(cluster, size.cuts)));
+  await keptSupplied(cluster, size.supply, note);
+  note(await recordsOfAll(cluster));
+  await extendedOnce(cluster, size.supply, note);
+  note(await deliveredAndVerified(cluster));
 }

@@ -6,7 +6,7 @@ import { PasswordQueue, type PasswordSlot } from '../../src/people/password-queu
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** Turns whose work ends on the test's command. */
-function stage() {
+function newHarness() {
   const turns = new PasswordQueue();
   const order: string[] = [];
   const ends: (() => void)[] = [];
@@ -30,7 +30,7 @@ const many = (count: number, ask: (index: number) => Promise<unknown>) =>
   Array.from({ length: count }, (_, i) => ask(i));
 
 it('a known browser waits for one password at most, however many unknown ones wait', async () => {
-  const { order, ask, end } = stage();
+  const { order, ask, end } = newHarness();
   void many(30, (index) => ask('unknown', `network ${index.toString()}`));
   void ask('known', 'person');
   await end();
@@ -38,7 +38,7 @@ it('a known browser waits for one password at most, however many unknown ones wa
 });
 
 it('a full queue of unknown browsers rejects no known one', async () => {
-  const { ask } = stage();
+  const { ask } = newHarness();
   const unknown = many(40, (index) => ask('unknown', `network ${index.toString()}`));
   expect(await unknown[39]).toBe('SERVICE_UNAVAILABLE');
   const answer = await Promise.race([ask('known', 'person'), settled().then(() => 'waits')]);
@@ -46,7 +46,7 @@ it('a full queue of unknown browsers rejects no known one', async () => {
 });
 
 it('unknown browsers get every fourth turn while known ones keep coming', async () => {
-  const { order, ask, end } = stage();
+  const { order, ask, end } = newHarness();
   void many(2, () => ask('known', 'first'));
   void many(2, (index) => ask('unknown', `unknown ${index.toString()}`));
   void many(8, (index) => ask('known', `known ${index.toString()}`));
@@ -56,14 +56,14 @@ it('unknown browsers get every fourth turn while known ones keep coming', async 
 });
 
 it('limits the places of one network, and leaves the others to the rest', async () => {
-  const { ask } = stage();
+  const { ask } = newHarness();
   const one = many(8, () => ask('unknown', 'one'));
   expect(await one[7]).toBe('SERVICE_UNAVAILABLE');
   expect(await Promise.race([ask('unknown', 'other'), settled().then(() => 'waits')])).toBe('waits');
 });
 
 it('a caller who disconnects leaves the queue', async () => {
-  const { order, ask, end } = stage();
+  const { order, ask, end } = newHarness();
   const gone = new AbortController();
   void many(2, () => ask('unknown', 'working'));
   const left = many(4, () => ask('unknown', 'one', gone.signal));

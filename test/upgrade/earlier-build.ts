@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { copyOfBuild, type Build } from '../chaos/workshop.js';
+import { copyOfBuild, type Build } from '../chaos/workspace.js';
 import { buildWithRehearsal } from './rehearsal.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));

@@ -3,9 +3,9 @@
 // judged after all orders are finished, by the records, the clients' answers and the chain. Exit code 1 on any violation.
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
-import { Arena } from '../chaos/arena.js';
+import { ChaosCluster } from '../chaos/cluster.js';
 import { playRound } from '../chaos/round.js';
-import { logFor } from '../chaos/workshop.js';
+import { logFor } from '../chaos/workspace.js';
 import { sleep } from '../../src/base/clock.js';
 import { openParts } from '../../src/operator/operator.module.js';
 import { onEarlierSchema } from './early-schema.js';
@@ -49,7 +49,7 @@ export async function main(args: readonly string[]): Promise<number> {
     console.log(`${new Date().toISOString()}  from ${from} to the version after it and back`);
     const log = await logFor('upgrade');
     const write = (who: string, line: string): void => log.write(who, line);
-    const arena = await Arena.open({
+    const cluster = await ChaosCluster.open({
       build: before.root,
       blockMs,
       walletsTrx: WALLETS_TRX,
@@ -62,9 +62,9 @@ export async function main(args: readonly string[]): Promise<number> {
       { name: 'up-again', build: after.root, migrates: false },
     ];
     try {
-      for (const way of ways) failed += await play(arena, way, write);
+      for (const way of ways) failed += await play(cluster, way, write);
     } finally {
-      await arena.close();
+      await cluster.close();
       await log.close();
       if (failed > 0) console.log(`the log: ${log.path}`);
     }
@@ -82,15 +82,15 @@ interface Way {
 }
 
 /** Plays one step and returns 1 after any violation. */
-async function play(arena: Arena, way: Way, log: (who: string, line: string) => void): Promise<0 | 1> {
+async function play(cluster: ChaosCluster, way: Way, log: (who: string, line: string) => void): Promise<0 | 1> {
   const lines: string[] = [];
   const beganAt = performance.now();
-  const outcome = await playRound(arena, {
+  const outcome = await playRound(cluster, {
     name: way.name,
     plan: [],
     lengthMs: LENGTH_MS,
     healLimitMs: HEAL_LIMIT_MS,
-    beside: async (over) => exchange(arena, way, over, (line) => void lines.push(line)),
+    beside: async (over) => exchange(cluster, way, over, (line) => void lines.push(line)),
     log,
   });
   console.log(
@@ -109,16 +109,21 @@ async function play(arena: Arena, way: Way, log: (who: string, line: string) => 
 }
 
 /** Upgrades as an operator does: the schema first, then one process at a time, each after the previous one works. */
-async function exchange(arena: Arena, { build, migrates }: Way, over: AbortSignal, say: Say): Promise<string[]> {
+async function exchange(
+  cluster: ChaosCluster,
+  { build, migrates }: Way,
+  over: AbortSignal,
+  say: Say,
+): Promise<string[]> {
   const wrong: string[] = [];
   await sleep(LOAD_MS, over);
-  arena.world.startFrom(build);
+  cluster.service.startFrom(build);
   if (migrates) {
     const startedAt = performance.now();
-    await arena.world.cli('migrate');
+    await cluster.service.cli('migrate');
     say(`migrated in ${ms(performance.now() - startedAt)}`);
   }
-  for (const actor of [...arena.actors.api, ...arena.actors.worker, ...arena.actors.sender]) {
+  for (const actor of [...cluster.actors.api, ...cluster.actors.worker, ...cluster.actors.sender]) {
     const startedAt = performance.now();
     if (await actor.replace(REPLACE_LIMIT_MS)) say(`${actor.name} replaced in ${ms(performance.now() - startedAt)}`);
     else wrong.push(`${actor.name} does not come up as ${build}`);

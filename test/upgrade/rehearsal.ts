@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MIGRATION_NAMES } from '../../src/store/data-source.js';
 import { FUNCTIONS } from '../../src/store/expected-schema.js';
-import { bindBuild, copyOfBuild, type Build } from '../chaos/workshop.js';
+import { bindBuild, copyOfBuild, type Build } from '../chaos/workspace.js';
 
 const NAME = 'Rehearsal1760000000999';
 const UP = [

@@ -7,7 +7,7 @@ import { ProjectDirectory } from '../../../src/projects/project-directory.js';
  * Changes the project or its keys. Returns once the project cache of every process in `processes` is no older than the
  * change.
  */
-export async function announced<T>(
+export async function afterAnnouncement<T>(
   processes: readonly INestApplicationContext[],
   { merchant }: { readonly merchant: string },
   change: () => Promise<T>,

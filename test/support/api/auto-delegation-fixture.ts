@@ -2,7 +2,7 @@
 import type { Answer, Customer } from './client.js';
 import { HmacCustomer } from './client.js';
 import { makeCustomer } from './factory.js';
-import { openOrderWorld, type OrderWorld } from './order-fixture.js';
+import { openOrderFixture, type OrderFixture } from './order-fixture.js';
 
 export const LIMIT = 4;
 /** Prices: 45 sun per energy up to an hour, 65 up to a day. One TRX is 0.30 dollars: three credits per sun. */
@@ -39,8 +39,8 @@ interface Row {
   readonly open_order_id: bigint | null;
 }
 
-export interface AutoDelegationWorld {
-  readonly world: OrderWorld;
+export interface AutoDelegationFixture {
+  readonly fixture: OrderFixture;
   readonly newCustomer: () => Promise<HmacCustomer>;
   /** An activated account that no other test uses. */
   readonly receiver: () => string;
@@ -49,17 +49,17 @@ export interface AutoDelegationWorld {
   readonly leave: (customer: Pick<Customer, 'merchant'>, address: string, changes: string) => Promise<void>;
 }
 
-export async function openAutoDelegationWorld(): Promise<AutoDelegationWorld> {
-  const world = await openOrderWorld({ AUTO_DELEGATIONS_PER_PROJECT: LIMIT.toString() });
-  const { database } = world.api;
+export async function openAutoDelegationFixture(): Promise<AutoDelegationFixture> {
+  const fixture = await openOrderFixture({ AUTO_DELEGATIONS_PER_PROJECT: LIMIT.toString() });
+  const { database } = fixture.api;
   let receivers = 0;
   return {
-    world,
+    fixture,
     newCustomer: async () => {
-      const { merchant, apiKey } = await makeCustomer(world.api);
-      return new HmacCustomer(world.api.baseUrl, merchant, apiKey);
+      const { merchant, apiKey } = await makeCustomer(fixture.api);
+      return new HmacCustomer(fixture.api.baseUrl, merchant, apiKey);
     },
-    receiver: () => world.receiver((receivers += 1)),
+    receiver: () => fixture.receiver((receivers += 1)),
     rowOf: async ({ merchant }, address) => {
       const [row] = await database.query<Row>(
         `SELECT *, due_at <= clock_timestamp() AS is_due FROM auto_delegation WHERE project_id = $1 AND address = $2`,

@@ -1,4 +1,4 @@
-// The market of one process beside others, on the database and chain of a quote world.
+// The market of one process beside others, on the database and chain of a quote fixture.
 import { nodeOptionsOf } from '../../../src/chain/configured-nodes.js';
 import { NodePool } from '../../../src/chain/node-pool.js';
 import { TronNode } from '../../../src/chain/node.js';
@@ -10,7 +10,7 @@ import { Database } from '../../../src/store/database.js';
 import { openLog } from '../log.js';
 import { settings } from '../cli.js';
 import { WHO } from '../chain/quote-chain.js';
-import type { QuoteWorld } from './quote-fixture.js';
+import type { QuoteFixture } from './quote-fixture.js';
 import { asRole } from '../../setup/roles.js';
 import { PoolWallet } from '../../../src/store/entities/pool-wallet.entity.js';
 
@@ -22,22 +22,22 @@ export interface MarketProcess {
 
 /** Opens a market. `forget` clears the readings of other processes. */
 export async function openMarketOf(
-  world: QuoteWorld,
+  fixture: QuoteFixture,
   env: Record<string, string>,
   forget: boolean,
 ): Promise<MarketProcess> {
   const config = readConfig(
-    settings(asRole(world.database.url, 'api'), {
-      TRON_FULL_NODE_URLS: world.node.url,
+    settings(asRole(fixture.database.url, 'api'), {
+      TRON_FULL_NODE_URLS: fixture.node.url,
       TRON_READ_TIMEOUT_MS: '1000',
       TOKEN_CONTRACT: WHO.token,
       SIZING_HOLDER: WHO.bank,
       MARKET_REFRESH_SEC: '1',
       SIZING_REFRESH_SEC: '1',
       ...env,
-      TRON_SOLIDITY_NODE_URLS: (env['TRON_FULL_NODE_URLS'] ?? world.node.url)
+      TRON_SOLIDITY_NODE_URLS: (env['TRON_FULL_NODE_URLS'] ?? fixture.node.url)
         .split(',')
-        .map(() => world.chain.solidUrl)
+        .map(() => fixture.chain.solidUrl)
         .join(','),
     }),
   );

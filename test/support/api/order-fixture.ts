@@ -5,13 +5,13 @@ import type { ClaimedOrder } from '../../../src/fulfilment/loop/claimed-order.js
 import { openLog } from '../log.js';
 import { Metrics } from '../../../src/observability/metrics.js';
 import type { Answer, Customer } from './client.js';
-import { inPlace } from '../database/pool-retry.js';
+import { retryWithoutConnection } from '../database/pool-retry.js';
 import { fillPool, openApi, serviceEnv, type TestApi } from './factory.js';
 import { startOrderChain, type OrderChain } from '../chain/order-chain.js';
 import { createTestDatabase } from '../../setup/database.js';
 import { createTestRedis } from '../../setup/redis.js';
 
-export interface OrderWorld {
+export interface OrderFixture {
   readonly chain: OrderChain;
   readonly api: TestApi;
   /** The settings of `api`, for further processes of the same service. */
@@ -25,7 +25,7 @@ export interface OrderWorld {
 }
 
 /** Opens the service. `extra` adds or replaces settings of its API. */
-export async function openOrderWorld(extra: Record<string, string> = {}): Promise<OrderWorld> {
+export async function openOrderFixture(extra: Record<string, string> = {}): Promise<OrderFixture> {
   const [chain, store, redis] = await Promise.all([startOrderChain(), createTestDatabase(), createTestRedis()]);
   const env = serviceEnv(store.url, redis.url, chain);
   const api = await openApi({ ...env, ...extra });
@@ -53,18 +53,18 @@ export async function openOrderWorld(extra: Record<string, string> = {}): Promis
 /** Refunds an undelivered order as the worker does: releases its capacity and returns its charge. */
 export async function refundOrder(api: TestApi, projectId: string, key: string): Promise<void> {
   const ending = new OrderTermination(api.database, api.ledger, new FulfilmentEvents(new Metrics(), openLog('silent')));
-  const [row] = await inPlace(async () =>
+  const [row] = await retryWithoutConnection(async () =>
     api.database.query<{ id: bigint; fence: number; credits: bigint }>(
       'SELECT id, fence, credits FROM orders WHERE project_id = $1 AND key = $2',
       [projectId, key],
     ),
   );
-  const legs = await inPlace(async () =>
+  const legs = await retryWithoutConnection(async () =>
     api.database.query<{ id: bigint }>('SELECT id FROM leg WHERE order_id = $1', [row!.id]),
   );
   const order = { ...row!, projectId } as unknown as ClaimedOrder;
-  await inPlace(async () => ending.releaseLegs(order, legs as never));
-  await inPlace(async () => ending.refund(order, 'It could not be delivered.'));
+  await retryWithoutConnection(async () => ending.releaseLegs(order, legs as never));
+  await retryWithoutConnection(async () => ending.refund(order, 'It could not be delivered.'));
 }
 
 /** Marks an order delivered and settled, for tests without a worker. */

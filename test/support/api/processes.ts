@@ -6,7 +6,7 @@ import { envAs } from '../../setup/roles.js';
 /** One line of a process's log. */
 export type LogLine = Readonly<Record<string, unknown>> & { readonly msg?: string };
 
-export interface FleetProcess {
+export interface ServiceProcess {
   /** `http://host:port` of its probes and metrics. */
   readonly adminUrl: string;
   /** The URL of the API. A worker has none. */
@@ -23,7 +23,7 @@ interface Ports {
 const STARTED = { api: 'listening', worker: 'working' } as const;
 
 /** Starts a process and waits until it logs that it runs. */
-export async function startMember(role: 'api' | 'worker', env: Record<string, string>): Promise<FleetProcess> {
+export async function startProcess(role: 'api' | 'worker', env: Record<string, string>): Promise<ServiceProcess> {
   const lines: LogLine[] = [];
   const child = await startNode<Ports>(`dist/bundle/main.${role}.js`, {
     name: `the ${role}`,
@@ -67,7 +67,7 @@ export async function probe(url: string): Promise<number> {
 }
 
 /** Reads a process's metrics as Prometheus would. */
-export async function scrape({ adminUrl }: FleetProcess): Promise<Scrape> {
+export async function scrape({ adminUrl }: ServiceProcess): Promise<Scrape> {
   const response = await fetch(`${adminUrl}/metrics`, { signal: AbortSignal.timeout(5000) });
   const text = await response.text();
   keepSaid('metrics', text);

@@ -8,7 +8,7 @@ import { WHO, startQuoteChain, type QuoteChain } from '../chain/quote-chain.js';
 import { createTestDatabase, type TestDatabase } from '../../setup/database.js';
 import { createTestRedis, type TestRedis } from '../../setup/redis.js';
 
-export interface QuoteWorld {
+export interface QuoteFixture {
   readonly chain: QuoteChain;
   readonly node: FaultyNode;
   readonly database: TestDatabase;
@@ -20,7 +20,7 @@ export interface QuoteWorld {
   readonly close: () => Promise<void>;
 }
 
-export async function openQuoteWorld(env: Record<string, string> = {}): Promise<QuoteWorld> {
+export async function openQuoteFixture(env: Record<string, string> = {}): Promise<QuoteFixture> {
   const [chain, database, redis] = await Promise.all([startQuoteChain(), createTestDatabase(), createTestRedis()]);
   const node = await openFaultyNode(chain.fullUrl);
   const common = settings(database.url, {

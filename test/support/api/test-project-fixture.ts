@@ -7,11 +7,11 @@ import { TestOrders } from '../../../src/test-projects/test-orders.js';
 import { HmacCustomer, type Answer } from './client.js';
 import { makeCustomer, type TestApi } from './factory.js';
 import { openLog } from '../log.js';
-import { openOrderWorld, type OrderWorld } from './order-fixture.js';
+import { openOrderFixture, type OrderFixture } from './order-fixture.js';
 import { ledgerOn } from './services.js';
 import { asRole } from '../../setup/roles.js';
 
-export interface TestProjectWorld extends OrderWorld {
+export interface TestProjectFixture extends OrderFixture {
   /** The worker's service that plays test orders, on a connection with the worker's role. */
   readonly player: TestOrders;
   readonly playerDatabase: Database;
@@ -30,13 +30,13 @@ export interface TestEvent {
   readonly data: { readonly order?: Answer['body'] };
 }
 
-export async function openTestProjectWorld(extra: Record<string, string> = {}): Promise<TestProjectWorld> {
-  const world = await openOrderWorld(extra);
-  const { api } = world;
-  const playerDatabase = await openPlayerDatabase(world);
+export async function openTestProjectFixture(extra: Record<string, string> = {}): Promise<TestProjectFixture> {
+  const fixture = await openOrderFixture(extra);
+  const { api } = fixture;
+  const playerDatabase = await openPlayerDatabase(fixture);
   const player = playerOn(playerDatabase);
   return {
-    ...world,
+    ...fixture,
     player,
     playerDatabase,
     customer: async ({ isTest = true, balance = 1_000_000_000n } = {}) => {
@@ -54,17 +54,17 @@ export async function openTestProjectWorld(extra: Record<string, string> = {}): 
     },
     close: async () => {
       await playerDatabase.source.destroy();
-      await world.close();
+      await fixture.close();
     },
   };
 }
 
 /** Opens a separate connection pool with a worker's rights. */
-export async function openPlayerDatabase(world: Pick<OrderWorld, 'env'>): Promise<Database> {
-  const url = asRole(world.env['DATABASE_URL']!, 'worker');
+export async function openPlayerDatabase(fixture: Pick<OrderFixture, 'env'>): Promise<Database> {
+  const url = asRole(fixture.env['DATABASE_URL']!, 'worker');
   const source = createDataSource({
     url,
-    namedStatements: world.env['PG_NAMED_STATEMENTS'] !== 'off',
+    namedStatements: fixture.env['PG_NAMED_STATEMENTS'] !== 'off',
     poolMax: 4,
     applicationName: 'energy-test',
   });

@@ -6,7 +6,7 @@ const NO_PLACE_MAX = 20;
  * Retries `work` when the pool has no free connection in time: many concurrent callers share it. Throws after 20
  * retries.
  */
-export async function inPlace<T>(work: () => Promise<T>): Promise<T> {
+export async function retryWithoutConnection<T>(work: () => Promise<T>): Promise<T> {
   for (let left = NO_PLACE_MAX; ; left -= 1) {
     try {
       return await work();

@@ -4,7 +4,7 @@ import {
   api,
   devnet,
   full,
-  Hand,
+  SteppedWorker,
   loseLeases,
   mine,
   pool,
@@ -28,30 +28,30 @@ export const OTHER_WAY_ROUND = () => ({
   TRON_FULL_NODE_URLS: `${devnet.second!.fullUrl},${full.url}`,
   TRON_SOLIDITY_NODE_URLS: `${devnet.second!.solidUrl},${solid.url}`,
 });
-export const withTwoNodes = (extra: Record<string, string> = {}): Promise<Hand> =>
-  Hand.open({ ...TWO_NODES(), ...extra });
+export const withTwoNodes = (extra: Record<string, string> = {}): Promise<SteppedWorker> =>
+  SteppedWorker.open({ ...TWO_NODES(), ...extra });
 
-export async function sent(hand: Hand): Promise<string> {
+export async function sent(worker: SteppedWorker): Promise<string> {
   // Consecutive deaths pause a wallet, and these tests cause them on purpose.
   await api.database.query(
     'UPDATE pool_wallet SET deaths = 0, delivery_pauses = 0, delivery_held_until = NULL, delivery_fault = NULL',
   );
-  await hand.poolSync().syncWallet(pool.address);
+  await worker.poolSync().syncWallet(pool.address);
   const key = await rent(receivers[0]!);
   await mine();
-  await hand.look();
-  await hand.advance();
+  await worker.followChain();
+  await worker.advance();
   expect(await statusesOf(key)).toEqual(['sending']);
   return key;
 }
 
 /** Follows blocks and advances orders until `isSo` returns true. */
-export async function eventually(hand: Hand, isSo: () => Promise<boolean>, what: string): Promise<void> {
+export async function eventually(worker: SteppedWorker, isSo: () => Promise<boolean>, what: string): Promise<void> {
   await until(
     async () => {
       await loseLeases();
-      await hand.look();
-      await hand.advance();
+      await worker.followChain();
+      await worker.advance();
       return (await isSo()) ? true : undefined;
     },
     MOVE_LIMIT_MS,

@@ -1,10 +1,10 @@
-// Webhook tests with a sender: a webhook world, receivers, and senders that step on demand.
+// Webhook tests with a sender: a webhook fixture, receivers, and senders that step on demand.
 import type { INestApplicationContext } from '@nestjs/common';
 import type { Database } from '../../../src/store/database.js';
 import type { HmacCustomer } from '../api/client.js';
 import { openReceivers, type Receivers, type Taken } from './receivers.js';
 import { openSender, type TestSender } from './sender.js';
-import { openWebhookWorld, type WebhookWorld } from './webhook-fixture.js';
+import { openWebhookFixture, type WebhookFixture } from './webhook-fixture.js';
 
 interface Row {
   readonly id: bigint;
@@ -22,33 +22,33 @@ interface NewEndpoint {
   readonly secret: string;
 }
 
-export class WebhookScene {
+export class DeliveryFixture {
   private readonly senders: INestApplicationContext[] = [];
   private addresses = 0;
 
   constructor(
-    readonly world: WebhookWorld,
+    readonly fixture: WebhookFixture,
     readonly receivers: Receivers,
   ) {}
 
   get database(): Database {
-    return this.world.api.database;
+    return this.fixture.api.database;
   }
 
   async openSender(extra: Record<string, string> = {}): Promise<TestSender> {
-    const sender = await openSender(this.world.env, { ...this.receivers.env, ...extra });
+    const sender = await openSender(this.fixture.env, { ...this.receivers.env, ...extra });
     this.senders.push(sender.app);
     return sender;
   }
 
   /** Creates an endpoint on its own address, so that tests do not share the rate limit of an address. */
   async setUp(path: string, more: object = {}): Promise<NewEndpoint> {
-    const customer = await this.world.newCustomer();
+    const customer = await this.fixture.newCustomer();
     this.addresses += 1;
     const host = `127.0.${Math.floor(this.addresses / 200).toString()}.${((this.addresses % 200) + 2).toString()}`;
     const url = `http://${host}:${this.receivers.port.toString()}${path}`;
     const types = ['project.frozen', 'project.unfrozen'];
-    return { customer, ...(await this.world.newWebhook(customer, { url, types, ...more })) };
+    return { customer, ...(await this.fixture.newWebhook(customer, { url, types, ...more })) };
   }
 
   at(path: string): Taken[] {
@@ -98,17 +98,17 @@ export class WebhookScene {
   }
 
   async close(): Promise<void> {
-    await this.world.close();
+    await this.fixture.close();
     await this.receivers.close();
   }
 }
 
-export async function openWebhookScene(): Promise<WebhookScene> {
+export async function openDeliveryFixture(): Promise<DeliveryFixture> {
   const receivers = await openReceivers();
-  const world = await openWebhookWorld({
+  const fixture = await openWebhookFixture({
     WEBHOOK_PORTS: [receivers.port, receivers.tlsPort].join(','),
     WEBHOOK_ALLOW_HTTP: 'true',
     WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8',
   });
-  return new WebhookScene(world, receivers);
+  return new DeliveryFixture(fixture, receivers);
 }

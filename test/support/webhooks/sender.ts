@@ -23,15 +23,17 @@ export interface TestSender {
   readonly run: (isDone: () => boolean | Promise<boolean>) => Promise<void>;
 }
 
-/** Opens a sender. It uses the master key and the `WEBHOOK_` settings of the service's settings `world`. */
+/** Opens a sender. It uses the master key and the `WEBHOOK_` settings of the service's settings `serviceSettings`. */
 export async function openSender(
-  world: Readonly<Record<string, string>>,
+  serviceSettings: Readonly<Record<string, string>>,
   extra: Readonly<Record<string, string>> = {},
 ): Promise<TestSender> {
-  const [line] = deriveSettings(world, 'sender');
+  const [line] = deriveSettings(serviceSettings, 'sender');
   const env = envAs(
     {
-      ...Object.fromEntries(SHARED.filter((name) => name in world).map((name) => [name, world[name]!])),
+      ...Object.fromEntries(
+        SHARED.filter((name) => name in serviceSettings).map((name) => [name, serviceSettings[name]!]),
+      ),
       ...{ [line!.name]: line!.value, DATABASE_POOL_MAX: '8' },
       ...extra,
     },

@@ -10,7 +10,7 @@ import { createTestRedis, type TestRedis } from '../../setup/redis.js';
 
 export const URL_OF_SHOP = 'https://shop.example.com/energy?token=abc';
 
-export interface WebhookWorld {
+export interface WebhookFixture {
   readonly api: TestApi;
   readonly redis: TestRedis;
   readonly env: Record<string, string>;
@@ -24,7 +24,7 @@ export interface WebhookWorld {
   readonly close: () => Promise<void>;
 }
 
-export async function openWebhookWorld(extra: Record<string, string> = {}): Promise<WebhookWorld> {
+export async function openWebhookFixture(extra: Record<string, string> = {}): Promise<WebhookFixture> {
   const [store, redis] = await Promise.all([createTestDatabase(), createTestRedis()]);
   const env = settings(store.url, { REDIS_URL: redis.url, LOG_LEVEL: 'silent', DATABASE_POOL_MAX: '8', ...extra });
   const api = await openApi(env);

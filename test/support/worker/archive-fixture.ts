@@ -1,10 +1,10 @@
-// Ended orders on the protocol stage, ready for the archive.
+// Ended orders on the fulfilment fixture, ready for the archive.
 import { CostRecorder } from '../../../src/costs/cost-recorder.js';
 import { Numberer } from '../../../src/events/numberer.js';
 import { Metrics } from '../../../src/observability/metrics.js';
 import { OrderArchive } from '../../../src/orders/order-archive.js';
 import { openLog } from '../log.js';
-import { api, mine, receivers, settledOrder, SOLID_LAG, type Hand } from './fulfilment-fixture.js';
+import { api, mine, receivers, settledOrder, SOLID_LAG, type SteppedWorker } from './fulfilment-fixture.js';
 
 export async function numberAll(): Promise<void> {
   const numberer = new Numberer(api.database, new Metrics(), openLog('silent'));
@@ -12,17 +12,17 @@ export async function numberAll(): Promise<void> {
 }
 
 /** Makes a rental that was reclaimed, has its events numbered and its costs recorded. Returns its key. */
-export async function orderInTheEnd(hand: Hand, receiver = receivers[0]!): Promise<string> {
-  const key = await settledOrder(hand, receiver);
+export async function orderInTheEnd(worker: SteppedWorker, receiver = receivers[0]!): Promise<string> {
+  const key = await settledOrder(worker, receiver);
   await mine(20);
-  await hand.look();
-  expect(await hand.end()).toBeGreaterThan(0);
+  await worker.followChain();
+  expect(await worker.reclaimEnded()).toBeGreaterThan(0);
   await mine();
-  await hand.look();
+  await worker.followChain();
   await mine(SOLID_LAG + 1);
-  await hand.look();
+  await worker.followChain();
   await numberAll();
-  await hand.part(CostRecorder).workBetweenBlocks(0n, 1_000_000);
+  await worker.part(CostRecorder).workBetweenBlocks(0n, 1_000_000);
   await judge(key);
   return key;
 }

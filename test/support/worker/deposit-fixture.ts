@@ -80,7 +80,7 @@ export async function open(
 export const openWorker = (more: object = {}) => open('worker', [BlockFollowingModule, EventsModule], more);
 
 /** `genesisMs` is the time of the chain's first block. */
-export async function openStage(genesisMs = GENESIS_MS): Promise<void> {
+export async function openFixture(genesisMs = GENESIS_MS): Promise<void> {
   const contract = { origin: payer.address, name: 'T', bytecode: TEST_TOKEN_BYTECODE, abi: TEST_TOKEN_ABI };
   [store, redis, chain] = await Promise.all([
     createTestDatabase(),
@@ -132,7 +132,7 @@ export async function calm(): Promise<void> {
   );
 }
 
-export async function closeStage(): Promise<void> {
+export async function closeFixture(): Promise<void> {
   for (const app of opened) await app.close();
   await database.source.destroy();
   await Promise.all(spies.map((spy) => spy.close()));
@@ -174,22 +174,22 @@ export async function laterRate(asset: 'TRX' | 'USDT', rate: bigint): Promise<vo
   );
 }
 
-export interface Shop {
+export interface DepositProject {
   readonly id: string;
   readonly address: string;
 }
 
-export async function shop(): Promise<Shop> {
+export async function newDepositProject(): Promise<DepositProject> {
   const { id } = await operator.get(Projects).create('shop', { kind: 'prepaid' }, AUTHOR);
   return { id, address: (await operator.get(DepositAddresses).addressOf(id))! };
 }
 
 export const wallet = () => new Wallet(chain.fullUrl);
-export const payTrx = (to: Shop, amount: number) =>
+export const payTrx = (to: DepositProject, amount: number) =>
   wallet().send('createtransaction', { owner_address: payer.address, to_address: to.address, amount }, payer);
 
 /** Returns the receipt. */
-export async function payToken(to: Shop, amount: bigint, contract = token): Promise<Json> {
+export async function payToken(to: DepositProject, amount: bigint, contract = token): Promise<Json> {
   const before = await pending();
   const sent = wallet().transferToken(contract, payer, to.address, amount, FEE_LIMIT);
   while ((await pending()) === before);
@@ -240,7 +240,7 @@ export async function signAndSend(planned: { readonly path: string; readonly raw
 }
 
 /** Sends from a deposit address with the account's key, outside a sweep. */
-export async function sendFrom(from: Shop, to: string, amount: bigint): Promise<string> {
+export async function sendFrom(from: DepositProject, to: string, amount: bigint): Promise<string> {
   const addresses = await operator.get(DepositAddresses).list();
   const { account, place } = addresses.find(({ address }) => address === from.address)!;
   const sweeps = operator.get(Sweeps);
@@ -284,14 +284,14 @@ interface Seen {
   readonly credits: bigint | null;
 }
 
-export const depositsOf = ({ id }: Shop) =>
+export const depositsOf = ({ id }: DepositProject) =>
   database.query<Seen>(
     `SELECT status, reason, asset, amount::text, credits FROM deposit WHERE project_id = $1 ORDER BY id`,
     [id],
   );
 
 /** Returns the balance, which must equal the sum of the entries. */
-export async function creditedTo({ id }: Shop): Promise<bigint> {
+export async function creditedTo({ id }: DepositProject): Promise<bigint> {
   const [row] = await database.query<{ balance: bigint; entries: bigint }>(
     `SELECT balance_credits AS balance, (SELECT coalesce(sum(credits), 0)::bigint FROM credit_entry WHERE project_id = a.project_id) AS entries
        FROM credit_account a WHERE project_id = $1`,
@@ -330,11 +330,11 @@ export async function unexplained(): Promise<readonly Unexplained[]> {
   return (await operator.get(DepositAudit).run()).unexplained;
 }
 
-export const idOf = async ({ id }: Shop): Promise<bigint> =>
+export const idOf = async ({ id }: DepositProject): Promise<bigint> =>
   (await database.query<{ id: bigint }>(`SELECT id FROM deposit WHERE project_id = $1 ORDER BY id LIMIT 1`, [id]))[0]!
     .id;
 
-export const idsOf = async ({ id }: Shop, asset: 'TRX' | 'USDT'): Promise<bigint[]> =>
+export const idsOf = async ({ id }: DepositProject, asset: 'TRX' | 'USDT'): Promise<bigint[]> =>
   (
     await database.query<{ id: bigint }>(`SELECT id FROM deposit WHERE project_id = $1 AND asset = $2 ORDER BY id`, [
       id,

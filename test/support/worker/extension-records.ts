@@ -1,7 +1,7 @@
-// Reads the records of extended orders on the protocol stage, and changes them with triggers off.
+// Reads the records of extended orders on the fulfilment fixture, and changes them with triggers off.
 import type { HmacCustomer } from '../api/client.js';
 import { verifyRecords } from '../../../src/verify/verify.js';
-import { api, stageDatabaseUrl } from './fulfilment-fixture.js';
+import { api, fixtureDatabaseUrl } from './fulfilment-fixture.js';
 import { asAdmin } from '../../setup/admin.js';
 
 export async function chargesOf(key: string): Promise<{ entry: string; credits: bigint }[]> {
@@ -14,7 +14,7 @@ export async function chargesOf(key: string): Promise<{ entry: string; credits: 
 
 /** Runs a statement with triggers off, as a manual change of the database would. */
 export async function byHand(statement: string, values: unknown[]): Promise<void> {
-  await asAdmin(stageDatabaseUrl(), async (client) => {
+  await asAdmin(fixtureDatabaseUrl(), async (client) => {
     await client.query('SET session_replication_role = replica');
     await client.query(statement, values);
   });

@@ -53,16 +53,16 @@ const workers: INestApplicationContext[] = [];
 export const receivers = Array.from({ length: 4 }, () => newOwner().address);
 /** The pool wallet's owner, who may act outside the service. */
 export const pool = newOwner();
-/** Accounts that use energy by calling a contract. They exist on chain after `openStageWithCalls`. */
+/** Accounts that use energy by calling a contract. They exist on chain after `openFixtureWithCalls`. */
 export const callers = Array.from({ length: 24 }, newOwner);
 /** The called contract: the recorded test token. */
 export const contract = newOwner();
 /** The reference token, a contract only after `openStageWithToken`, and the holder of all of it. */
 export const [token, tokenHolder] = [newOwner().address, newOwner()];
-/** A second pool wallet with less stake, so that orders use it first. It joins the pool with `openStageOfTwo`. */
+/** A second pool wallet with less stake, so that orders use it first. It joins the pool with `openFixtureWithTwoWallets`. */
 export const second = newOwner();
 const SECOND_SUN = 100_000_000n * 1_000_000n;
-export const stageDatabaseUrl = (): string => store.url;
+export const fixtureDatabaseUrl = (): string => store.url;
 const activation = newOwner();
 
 interface TxRow {
@@ -74,22 +74,22 @@ interface TxRow {
 }
 
 /** The parts of one worker. None runs by itself. */
-export class Hand {
+export class SteppedWorker {
   private clockMs = 0;
 
   private constructor(private readonly context: INestApplicationContext) {}
 
-  static async open(extra: Record<string, string> = {}): Promise<Hand> {
+  static async open(extra: Record<string, string> = {}): Promise<SteppedWorker> {
     const config = readConfig(envAs({ ...env, ...extra }, 'worker'));
     const log = openLog('silent');
     const context = await NestFactory.createApplicationContext(WorkerModule.for(config, log), { logger: false });
     workers.push(context);
-    return new Hand(context);
+    return new SteppedWorker(context);
   }
 
-  work = () => this.context.get(OrderClaims, { strict: false });
-  ending = () => this.context.get(OrderTermination, { strict: false });
-  log = () => this.context.get(TransactionLog, { strict: false });
+  orderClaims = () => this.context.get(OrderClaims, { strict: false });
+  orderTermination = () => this.context.get(OrderTermination, { strict: false });
+  transactionLog = () => this.context.get(TransactionLog, { strict: false });
   proofs = () => this.context.get(Proofs, { strict: false });
   advancer = () => this.context.get(OrderAdvancer, { strict: false });
   chain = () => this.context.get(TronClient, { strict: false });
@@ -107,7 +107,7 @@ export class Hand {
   }
 
   /** Follows the chain once, as at a new block. */
-  async look(): Promise<void> {
+  async followChain(): Promise<void> {
     const follower = this.context.get(Follower, { strict: false });
     this.clockMs = (await follower.step()).clockMs;
     await follower.settle();
@@ -116,7 +116,7 @@ export class Hand {
   /** Advances every order that is due now or later by one step. */
   async advance(): Promise<void> {
     await api.database.query(`UPDATE orders SET next_run_at = clock_timestamp() WHERE next_run_at > clock_timestamp()`);
-    await this.advancer().advance(await this.work().claimDue(64));
+    await this.advancer().advance(await this.orderClaims().claimDue(64));
   }
 
   /** Searches the newest blocks, as a service without a search cursor does. */
@@ -126,24 +126,24 @@ export class Hand {
     while ((await search.searchNext(true)) !== 0);
   }
 
-  /** Tops up running rentals that fall short of the sold energy, as of the last `look`. */
+  /** Tops up running rentals that fall short of the sold energy, as of the last `followChain`. */
   async topUp(): Promise<number> {
     const { ratio } = this.context.get(ChainView, { strict: false }).current!;
-    const short = await this.work().claimShort(64, shortBelowE6(ratio), this.clockMs + TOP_UP_TIME_LEFT_MS);
+    const short = await this.orderClaims().claimShort(64, shortBelowE6(ratio), this.clockMs + TOP_UP_TIME_LEFT_MS);
     await this.advancer().advance(short);
     const lost = await this.claimLost();
     await this.advancer().advance(lost);
     return short.length + lost.length;
   }
 
-  /** Claims running rentals that must replace energy lost to reclaims, as of the last `look`. */
+  /** Claims running rentals that must replace energy lost to reclaims, as of the last `followChain`. */
   async claimLost(): Promise<ClaimedOrder[]> {
-    return this.work().claimWithLosses(64, this.clockMs + TOP_UP_TIME_LEFT_MS);
+    return this.orderClaims().claimWithLosses(64, this.clockMs + TOP_UP_TIME_LEFT_MS);
   }
 
-  /** Reclaims rentals that have ended by the chain's clock, as of the last `look`. */
-  async end(): Promise<number> {
-    const ended = await this.work().claimEnded(this.clockMs, 64);
+  /** Reclaims rentals that have ended by the chain's clock, as of the last `followChain`. */
+  async reclaimEnded(): Promise<number> {
+    const ended = await this.orderClaims().claimEnded(this.clockMs, 64);
     await this.advancer().advance(ended);
     return ended.length;
   }
@@ -208,11 +208,11 @@ export async function freeSun(): Promise<bigint> {
 }
 
 /** Claims an order regardless of its due time. */
-export async function dueAgain(hand: Hand, orderId: bigint): Promise<ClaimedOrder> {
+export async function dueAgain(worker: SteppedWorker, orderId: bigint): Promise<ClaimedOrder> {
   await api.database.query('UPDATE orders SET next_run_at = clock_timestamp(), lease_until = NULL WHERE id = $1', [
     orderId,
   ]);
-  const [order] = await hand.work().claimNamed([orderId]);
+  const [order] = await worker.orderClaims().claimNamed([orderId]);
   return order!;
 }
 
@@ -223,12 +223,12 @@ async function stakeNow(owner: Owner, amount: bigint): Promise<void> {
 }
 
 /** `spareSun`: TRX that the pool wallet holds beside its stake, in sun, to burn for bandwidth. */
-export const openStage = (spareSun = SPARE_SUN): Promise<void> => open({ spareSun });
-export const openStageOfTwo = (extra: Record<string, string> = {}, withCalls = false): Promise<void> =>
+export const openFixture = (spareSun = SPARE_SUN): Promise<void> => open({ spareSun });
+export const openFixtureWithTwoWallets = (extra: Record<string, string> = {}, withCalls = false): Promise<void> =>
   open({ withSecond: true, extra, withCalls });
 /** `extra` adds settings for the API and all workers. */
-export const openStageWith = (extra: Record<string, string>): Promise<void> => open({ extra });
-export const openStageWithCalls = (extra: Record<string, string> = {}): Promise<void> =>
+export const openFixtureWith = (extra: Record<string, string>): Promise<void> => open({ extra });
+export const openFixtureWithCalls = (extra: Record<string, string> = {}): Promise<void> =>
   open({ extra, withCalls: true });
 /** The reference token uses the energy of main-net USDT. */
 export const openStageWithToken = (): Promise<void> => open({ withCalls: true, withToken: true });
@@ -349,17 +349,17 @@ async function forgetFailures(): Promise<void> {
 }
 
 /** Finishes all work, so that the next test starts clean. */
-export async function clearStage(): Promise<void> {
+export async function clearFixture(): Promise<void> {
   full.rest();
   solid.rest();
-  const hand = await Hand.open();
+  const worker = await SteppedWorker.open();
   await forgetFailures();
   for (let round = 0; round < 8; round += 1) {
     await mine(PAST_VALIDITY);
-    await hand.look();
+    await worker.followChain();
     await loseLeases();
-    await hand.advance();
-    await hand.end();
+    await worker.advance();
+    await worker.reclaimEnded();
     const left = await api.database.query(
       `SELECT 1 FROM orders o JOIN leg l ON l.order_id = o.id
         WHERE NOT o.settled OR (o.kind = 'rental' AND l.status NOT IN ('released', 'reclaimed')) LIMIT 1`,
@@ -368,11 +368,11 @@ export async function clearStage(): Promise<void> {
   }
   await forgetFailures();
   // An unsynced wallet sells nothing, and no worker syncs it here.
-  await hand.poolSync().syncWallet(pool.address);
+  await worker.poolSync().syncWallet(pool.address);
   for (const context of workers.splice(0)) await context.close();
 }
 
-export async function closeStage(): Promise<void> {
+export async function closeFixture(): Promise<void> {
   await api.close();
   await Promise.all([full.close(), solid.close()]);
   await devnet.stop();
@@ -381,19 +381,19 @@ export async function closeStage(): Promise<void> {
 }
 
 /** Returns an order whose delegation was sent and is in no block yet. */
-export async function sentOrder(hand: Hand, receiver = receivers[0]!): Promise<string> {
+export async function sentOrder(worker: SteppedWorker, receiver = receivers[0]!): Promise<string> {
   const key = await rent(receiver);
   await mine();
-  await hand.look();
-  await hand.advance();
+  await worker.followChain();
+  await worker.advance();
   expect(await statusesOf(key)).toEqual(['sending']);
   return key;
 }
 
-export async function settledOrder(hand: Hand, receiver = receivers[0]!): Promise<string> {
-  const key = await sentOrder(hand, receiver);
+export async function settledOrder(worker: SteppedWorker, receiver = receivers[0]!): Promise<string> {
+  const key = await sentOrder(worker, receiver);
   await mine(SOLID_LAG + 1);
-  await hand.look();
+  await worker.followChain();
   expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: true });
   return key;
 }

@@ -1,6 +1,6 @@
 // Reads for fulfilment tests: orders from the API, legs and transactions from the database, delegations from the chain.
 import { until } from '../../../packages/local/src/wait.js';
-import type { Stage } from '../../crash/stage.js';
+import type { CrashCluster } from '../../crash/cluster.js';
 
 const LIMIT_MS = 45_000;
 
@@ -38,7 +38,7 @@ export interface TxSeen {
 }
 
 export class OrderProbe {
-  constructor(readonly stage: Stage) {}
+  constructor(readonly cluster: CrashCluster) {}
 
   async rent(receiver: string, energy: number, durationSec = 60): Promise<string> {
     return this.accepted('/v1/orders', { receive_address: receiver, energy, duration_sec: durationSec });
@@ -49,7 +49,7 @@ export class OrderProbe {
   }
 
   async order(key: string): Promise<OrderSeen> {
-    const { status, body } = await this.stage.merchant.get(`/v1/orders/${key}`);
+    const { status, body } = await this.cluster.merchant.get(`/v1/orders/${key}`);
     if (status > 202) throw new Error(`order ${key} answered ${status.toString()}`);
     return body as unknown as OrderSeen;
   }
@@ -79,7 +79,7 @@ export class OrderProbe {
   reclaimed = (key: string) => this.wait(key, 'reclaimed', (order) => order.reclaimed_at !== undefined);
 
   async transactions(key: string): Promise<TxSeen[]> {
-    return this.stage.database.query<TxSeen>(
+    return this.cluster.database.query<TxSeen>(
       `SELECT t.leg_id, t.purpose, t.attempt, t.status, encode(t.txid, 'hex') AS txid, t.sends, t.evidence, t.expires_at
          FROM chain_tx t JOIN orders o ON o.id = t.order_id WHERE o.key = $1 ORDER BY t.id`,
       [key],
@@ -89,7 +89,7 @@ export class OrderProbe {
   /** Waits until no worker holds the order. Returns its number of claims and the seconds until it is due. */
   async rest(key: string): Promise<{ claims: number; sec: number | null }> {
     const free = async (): Promise<{ claims: number; sec: number | null } | undefined> => {
-      const [row] = await this.stage.database.query<{ claims: number; sec: number | null }>(
+      const [row] = await this.cluster.database.query<{ claims: number; sec: number | null }>(
         `SELECT fence AS claims, extract(epoch FROM next_run_at - clock_timestamp())::float8 AS sec
            FROM orders WHERE key = $1 AND lease_until IS NULL`,
         [key],
@@ -111,7 +111,7 @@ export class OrderProbe {
   /** Waits until the end of the rental is solid. */
   async over(key: string): Promise<void> {
     const ended = async (): Promise<true | undefined> => {
-      const rows = await this.stage.database.query(
+      const rows = await this.cluster.database.query(
         `SELECT FROM leg l JOIN orders o ON o.id = l.order_id WHERE o.key = $1 AND l.status <> 'reclaimed'`,
         [key],
       );
@@ -122,7 +122,7 @@ export class OrderProbe {
 
   /** Returns all states of the order so far, as in `reserved>placed>delivered`. */
   async history(key: string): Promise<string> {
-    const rows = await this.stage.database.query<{ to_status: string }>(
+    const rows = await this.cluster.database.query<{ to_status: string }>(
       `SELECT e.to_status FROM event e JOIN orders o ON o.id = e.order_id WHERE o.key = $1 AND e.to_status IS NOT NULL ORDER BY e.id`,
       [key],
     );
@@ -130,15 +130,15 @@ export class OrderProbe {
   }
 
   async balance(): Promise<number> {
-    return (await this.stage.merchant.get('/v1/balance')).body['credits_balance'] as number;
+    return (await this.cluster.merchant.get('/v1/balance')).body['credits_balance'] as number;
   }
 
   /** Returns the sun that all pool wallets delegate to `receiver`, as the chain reports it. */
   async delegatedSun(receiver: string): Promise<number> {
     const sums = await Promise.all(
-      this.stage.world.poolWallets.map(async (wallet) => {
+      this.cluster.service.poolWallets.map(async (wallet) => {
         const asked = { fromAddress: wallet.address, toAddress: receiver, visible: true };
-        const answer = await this.stage.world.wallet.post('wallet/getdelegatedresourcev2', asked);
+        const answer = await this.cluster.service.wallet.post('wallet/getdelegatedresourcev2', asked);
         const rows = (answer['delegatedResource'] ?? []) as { frozen_balance_for_energy?: number }[];
         return rows.reduce((sum, row) => sum + (row.frozen_balance_for_energy ?? 0), 0);
       }),
@@ -149,24 +149,24 @@ export class OrderProbe {
   /** Advances the chain's clock by mining ten blocks at a time, so that followers see them as on a real chain. */
   async passChainTime(seconds: number): Promise<void> {
     for (let left = Math.ceil(seconds / 3); left > 0; left -= 10) {
-      await this.stage.control('mine', { count: Math.min(10, left) });
+      await this.cluster.control('mine', { count: Math.min(10, left) });
     }
   }
 
   /** Drops the block of this number and all later ones, once at least `above` blocks follow it. */
   async dropBlock(number: number, above: number): Promise<void> {
     const headNumber = async (): Promise<number | undefined> => {
-      const { head } = await this.stage.control('status');
+      const { head } = await this.cluster.control('status');
       return Number(head) >= number + above ? Number(head) : undefined;
     };
     const head = await until(headNumber, LIMIT_MS, `${above.toString()} blocks`, 20);
     // One block deeper, because the chain may make a block in between.
-    await this.stage.control('fork', { depth: head - number + 2, drop: true });
+    await this.cluster.control('fork', { depth: head - number + 2, drop: true });
   }
 
   private async accepted(path: string, body: Readonly<Record<string, unknown>>): Promise<string> {
-    const key = await this.stage.buy(this.stage.merchant, path, body);
-    if (!this.stage.accepted.has(key)) throw new Error(`${path} was refused: ${this.stage.violations.join('; ')}`);
+    const key = await this.cluster.buy(this.cluster.merchant, path, body);
+    if (!this.cluster.accepted.has(key)) throw new Error(`${path} was refused: ${this.cluster.violations.join('; ')}`);
     return key;
   }
 }

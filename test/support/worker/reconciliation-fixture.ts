@@ -34,9 +34,9 @@ export interface WalletSeen {
   readonly pause_reason: string | null;
 }
 
-export class ReconcileWorld {
+export class ReconciliationFixture {
   private constructor(
-    readonly world: World,
+    readonly service: World,
     readonly api: TestApi,
     readonly customer: Customer,
     readonly worker: INestApplicationContext,
@@ -44,9 +44,9 @@ export class ReconcileWorld {
     readonly close: () => Promise<void>,
   ) {}
 
-  static async open(settings: Readonly<Record<string, string>> = {}): Promise<ReconcileWorld> {
+  static async open(settings: Readonly<Record<string, string>> = {}): Promise<ReconciliationFixture> {
     const [store, redis] = await Promise.all([createTestDatabase(), createTestRedis()]);
-    const world = await World.start({
+    const service = await World.start({
       blockMs: 100,
       solidLag: 2,
       durable: false,
@@ -62,17 +62,17 @@ export class ReconcileWorld {
         ...settings,
       },
     });
-    const env = { ...world.env, LOG_LEVEL: 'silent', USER: 'tester' } as Record<string, string>;
+    const env = { ...service.env, LOG_LEVEL: 'silent', USER: 'tester' } as Record<string, string>;
     const api = await openApi({ ...env, PORT: '0' });
     const config = readConfig(envAs(env, 'worker'));
     const parts = WorkerModule.for(config, openLog('silent'));
     const worker = await NestFactory.createApplicationContext(parts, { logger: false });
     worker.get(FulfilmentLoop).start();
-    return new ReconcileWorld(world, api, await makeCustomer(api), worker, cliWith(env), async () => {
+    return new ReconciliationFixture(service, api, await makeCustomer(api), worker, cliWith(env), async () => {
       await worker.get(FulfilmentLoop).stop();
       await worker.close();
       await api.close();
-      await world.stop();
+      await service.stop();
       await redis.close();
       await store.drop();
     });
@@ -102,7 +102,7 @@ export class ReconcileWorld {
 
   /** Opens another worker's parts with further settings. None runs by itself. The caller closes them. */
   async openWorker(settings: Readonly<Record<string, string>> = {}): Promise<INestApplicationContext> {
-    const config = readConfig(envAs({ ...this.world.env, LOG_LEVEL: 'silent', ...settings }, 'worker'));
+    const config = readConfig(envAs({ ...this.service.env, LOG_LEVEL: 'silent', ...settings }, 'worker'));
     return NestFactory.createApplicationContext(WorkerModule.for(config, openLog('silent')), { logger: false });
   }
 
@@ -125,7 +125,7 @@ export class ReconcileWorld {
    * Expects no findings and every wallet active, and a purchase for `receiver` accepted, after a disagreement was
    * resolved.
    */
-  async expectPeace(receiver: string): Promise<void> {
+  async expectAgreement(receiver: string): Promise<void> {
     await this.syncAll();
     await this.pass();
     expect(namesOf(await this.verify())).toEqual([]);
@@ -175,9 +175,9 @@ export class ReconcileWorld {
   /**
    * Delegates outside the service, by the wallet's owner or with the service's key. Returns once the block is solid.
    */
-  async delegateBehindOurBack(index: number, receiver: string, trx: number, withHotKey = false): Promise<string> {
-    const wallet = this.world.poolWallets[index]!;
-    const txid = await this.world.wallet.send(
+  async delegateForeign(index: number, receiver: string, trx: number, withHotKey = false): Promise<string> {
+    const wallet = this.service.poolWallets[index]!;
+    const txid = await this.service.wallet.send(
       'delegateresource',
       {
         owner_address: wallet.address,
@@ -196,8 +196,8 @@ export class ReconcileWorld {
    * Undelegates outside the service, by the wallet's owner or with the service's key. Returns once the block is solid.
    */
   async undelegateForeign(address: string, receiver: string, sun: number, withHotKey = false): Promise<string> {
-    const wallet = this.world.poolWallets.find((each) => each.address === address)!;
-    const txid = await this.world.wallet.send(
+    const wallet = this.service.poolWallets.find((each) => each.address === address)!;
+    const txid = await this.service.wallet.send(
       'undelegateresource',
       {
         owner_address: wallet.address,
@@ -215,7 +215,7 @@ export class ReconcileWorld {
   async solid(txid: string): Promise<void> {
     await until(
       async () => {
-        const response = await fetch(`${this.world.solidUrls[0]!}/walletsolidity/gettransactioninfobyid`, {
+        const response = await fetch(`${this.service.solidUrls[0]!}/walletsolidity/gettransactioninfobyid`, {
           method: 'POST',
           body: JSON.stringify({ value: txid }),
           signal: AbortSignal.timeout(5000),
@@ -228,8 +228,8 @@ export class ReconcileWorld {
   }
 
   async delegatedSun(index: number, receiver: string): Promise<number> {
-    const answer = await this.world.wallet.post('wallet/getdelegatedresourcev2', {
-      fromAddress: this.world.poolWallets[index]!.address,
+    const answer = await this.service.wallet.post('wallet/getdelegatedresourcev2', {
+      fromAddress: this.service.poolWallets[index]!.address,
       toAddress: receiver,
       visible: true,
     });
@@ -248,7 +248,7 @@ export class ReconcileWorld {
   }
 
   private async control(action: string, body: object): Promise<unknown> {
-    const response = await fetch(`${this.world.controlUrl}/${action}`, {
+    const response = await fetch(`${this.service.controlUrl}/${action}`, {
       method: 'POST',
       body: JSON.stringify(body),
       signal: AbortSignal.timeout(5000),
@@ -258,7 +258,7 @@ export class ReconcileWorld {
 
   /** Changes rows in one transaction with triggers off, as a manual change of the database would. */
   async byHand(...statements: string[]): Promise<void> {
-    await asAdmin(this.world.databaseUrl, async (client) => {
+    await asAdmin(this.service.databaseUrl, async (client) => {
       await client.query('SET session_replication_role = replica');
       await client.query('BEGIN');
       for (const statement of statements) await client.query(statement);

@@ -1,9 +1,9 @@
-// Auto-delegations on the protocol stage: set as a merchant would, read from the records.
+// Auto-delegations on the fulfilment fixture: set as a merchant would, read from the records.
 import type { Credits } from '../../../src/domain/units.js';
 import { Refills } from '../../../src/auto-delegations/refills.js';
 import type { Customer } from '../api/client.js';
 import { keepSelling } from '../api/factory.js';
-import type { Hand } from './fulfilment-fixture.js';
+import type { SteppedWorker } from './fulfilment-fixture.js';
 import { api, customer, devnet, mine } from './fulfilment-fixture.js';
 
 export interface Settings {
@@ -80,19 +80,19 @@ export async function ordersOf(id: bigint): Promise<AutoOrder[]> {
 }
 
 /** Makes every waiting auto-delegation due and checks all of them. */
-export async function refill(hand: Hand): Promise<void> {
+export async function refill(worker: SteppedWorker): Promise<void> {
   await keepSelling(api.database);
   await api.database.query(`UPDATE auto_delegation SET due_at = clock_timestamp() WHERE due_at > clock_timestamp()`);
-  await hand.chain().pool.nodes[0]!.readHead();
-  for (let rest = 20; rest > 0 && (await hand.part(Refills).checkDue()); rest -= 1);
+  await worker.chain().pool.nodes[0]!.readHead();
+  for (let rest = 20; rest > 0 && (await worker.part(Refills).checkDue()); rest -= 1);
 }
 
 /** Makes blocks and runs all work that follows from them. */
-export async function nextBlock(hand: Hand, count = 1): Promise<void> {
+export async function nextBlock(worker: SteppedWorker, count = 1): Promise<void> {
   await mine(count);
-  await hand.look();
-  await refill(hand);
-  await hand.advance();
+  await worker.followChain();
+  await refill(worker);
+  await worker.advance();
 }
 
 /** Returns the energy that the address can use, as the chain reports it. */

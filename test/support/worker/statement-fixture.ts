@@ -5,7 +5,7 @@ import { StatementClosing } from '../../../src/statements/statement-closing.js';
 import type { Database } from '../../../src/store/database.js';
 import { AUTHOR, openAsOwner } from '../api/factory.js';
 import { openLog } from '../log.js';
-import type { OrderWorld } from '../api/order-fixture.js';
+import type { OrderFixture } from '../api/order-fixture.js';
 import { asRole } from '../../setup/roles.js';
 
 export interface StatementRow {
@@ -21,21 +21,21 @@ const STEPS_MAX = 3000;
 
 let booked = 0;
 
-type ClosingWorld = Pick<OrderWorld, 'api' | 'env'>;
+type BilledService = Pick<OrderFixture, 'api' | 'env'>;
 
-export class ClosingStage {
+export class StatementFixture {
   private constructor(
-    private readonly world: ClosingWorld,
+    private readonly fixture: BilledService,
     /** Connected with the worker's rights. */
     readonly worker: Database,
     readonly metrics: Metrics,
     readonly closing: StatementClosing,
   ) {}
 
-  static async open(world: ClosingWorld): Promise<ClosingStage> {
-    const worker = await openAsOwner(asRole(world.env['DATABASE_URL']!, 'worker'));
+  static async open(fixture: BilledService): Promise<StatementFixture> {
+    const worker = await openAsOwner(asRole(fixture.env['DATABASE_URL']!, 'worker'));
     const metrics = new Metrics();
-    return new ClosingStage(world, worker, metrics, new StatementClosing(worker, metrics, openLog('silent')));
+    return new StatementFixture(fixture, worker, metrics, new StatementClosing(worker, metrics, openLog('silent')));
   }
 
   async close(): Promise<void> {
@@ -43,15 +43,15 @@ export class ClosingStage {
   }
 
   private get owner(): Database {
-    return this.world.api.database;
+    return this.fixture.api.database;
   }
 
   /** Adds or removes credits, dated `at`. */
   async book(projectId: string, amount: bigint, at: string, reference?: string): Promise<void> {
     booked += 1;
     const name = reference ?? `booked-${booked.toString()}`;
-    if (amount > 0n) await this.world.api.ledger.topUp(projectId, credits(amount), name, AUTHOR);
-    else await this.world.api.ledger.adjust(projectId, amount as ReturnType<typeof credits>, name, AUTHOR);
+    if (amount > 0n) await this.fixture.api.ledger.topUp(projectId, credits(amount), name, AUTHOR);
+    else await this.fixture.api.ledger.adjust(projectId, amount as ReturnType<typeof credits>, name, AUTHOR);
     await this.moveNewest(projectId, at);
   }
 

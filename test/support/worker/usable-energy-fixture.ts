@@ -1,7 +1,7 @@
 // Rentals of one receiver on the local chain, with real energy usage, for tests of the energy that stays usable.
 import { TronClient } from '../../../src/chain/tron.client.js';
 import { verifyRecords } from '../../../src/verify/verify.js';
-import { api, callers, type Hand, mine, orderOf, rent, useEnergy } from './fulfilment-fixture.js';
+import { api, callers, type SteppedWorker, mine, orderOf, rent, useEnergy } from './fulfilment-fixture.js';
 
 /** Chain time, in blocks of three seconds. */
 export const SHORT_SEC = 300;
@@ -28,9 +28,9 @@ export async function spend(caller: (typeof callers)[number], times = CALLS): Pr
   return Number((await resourcesOf(caller.address)).energyUsed) - before;
 }
 
-export async function settled(hand: Hand, to: string, energy: number, durationSec: number): Promise<string> {
+export async function settled(worker: SteppedWorker, to: string, energy: number, durationSec: number): Promise<string> {
   const key = await rent(to, energy, durationSec);
-  await goOnUntil(hand, 'a settled rental', async () => (await orderOf(key)).settled);
+  await goOnUntil(worker, 'a settled rental', async () => (await orderOf(key)).settled);
   expect(await orderOf(key)).toMatchObject({ status: 'delivered' });
   return key;
 }
@@ -38,13 +38,13 @@ export async function settled(hand: Hand, to: string, energy: number, durationSe
 const ROUNDS_MAX = 60;
 
 /** Makes blocks and lets the worker process them until `isSo` returns true. A slow machine needs more rounds. */
-export async function goOnUntil(hand: Hand, what: string, isSo: () => Promise<boolean>): Promise<void> {
+export async function goOnUntil(worker: SteppedWorker, what: string, isSo: () => Promise<boolean>): Promise<void> {
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
     if (await isSo()) return;
     await mine();
-    await hand.look();
-    await hand.advance();
-    await hand.end();
+    await worker.followChain();
+    await worker.advance();
+    await worker.reclaimEnded();
   }
   throw new Error(`not seen: ${what}`);
 }
@@ -53,29 +53,29 @@ export const isEmpty = async (text: string, address: string): Promise<boolean> =
   (await api.database.query(text, [address])).length === 0;
 
 /** Continues past the end of the short rentals until a block includes their reclaims. */
-export async function endShort(hand: Hand, address: string): Promise<void> {
+export async function endShort(worker: SteppedWorker, address: string): Promise<void> {
   await mine(SHORT_SEC / 3 + 1);
-  await hand.look();
-  await hand.end();
+  await worker.followChain();
+  await worker.reclaimEnded();
   const left = `SELECT 1 FROM orders WHERE receive_address = $1 AND duration_sec = ${SHORT_SEC.toString()} AND reclaimed_at IS NULL`;
-  await goOnUntil(hand, 'the reclaims in a block', () => isEmpty(left, address));
+  await goOnUntil(worker, 'the reclaims in a block', () => isEmpty(left, address));
 }
 
 /** Continues until every reclaim's leftover usage is weighed and every top-up is in a solid block. */
-export async function makeUp(hand: Hand, address: string): Promise<void> {
+export async function makeUp(worker: SteppedWorker, address: string): Promise<void> {
   const due = `SELECT 1 FROM reclaim_usage u JOIN chain_tx t ON t.id = u.tx_id
     WHERE u.receive_address = $1 AND u.weighed_at IS NULL AND t.status IN ('included', 'solid')`;
-  await goOnUntil(hand, 'every reclaim weighed', async () => {
+  await goOnUntil(worker, 'every reclaim weighed', async () => {
     // Retries work that was postponed after a failure.
     await api.database.query(`UPDATE open_orders SET top_up_after = NULL`);
-    await hand.topUp();
+    await worker.topUp();
     return isEmpty(due, address);
   });
   const moving = `SELECT 1 FROM leg l JOIN chain_tx t ON t.leg_id = l.id WHERE l.receive_address = $1 AND l.top_up
     AND (l.status IN ('reserved', 'placed') OR t.status = 'included')`;
   const built = `SELECT 1 FROM leg WHERE receive_address = $1 AND top_up AND status = 'reserved'`;
   await goOnUntil(
-    hand,
+    worker,
     'the top-up in a solid block',
     async () => (await isEmpty(moving, address)) && (await isEmpty(built, address)),
   );
@@ -107,10 +107,10 @@ export async function expectSoundRecords(): Promise<void> {
 }
 
 /** Continues past the end of every rental of the receiver until all are reclaimed. */
-export async function endAll(hand: Hand, address: string): Promise<void> {
+export async function endAll(worker: SteppedWorker, address: string): Promise<void> {
   await mine(LONG_SEC / 3);
-  await hand.look();
-  await hand.end();
+  await worker.followChain();
+  await worker.reclaimEnded();
   const left = `SELECT 1 FROM leg WHERE receive_address = $1 AND status NOT IN ('reclaimed', 'released')`;
-  await goOnUntil(hand, 'all reclaimed', () => isEmpty(left, address));
+  await goOnUntil(worker, 'all reclaimed', () => isEmpty(left, address));
 }

@@ -39,15 +39,15 @@ interface Endpoint extends JudgedEndpoint {
   readonly attemptsMax: number;
 }
 
-export class Shop {
+export class CrashReceivers {
   private readonly judge = new WebhookJudge();
   private readonly endpoints: Endpoint[] = [];
   private changes = 0;
 
   private constructor(private readonly receivers: Receivers) {}
 
-  static async open(): Promise<Shop> {
-    return new Shop(await openReceivers());
+  static async open(): Promise<CrashReceivers> {
+    return new CrashReceivers(await openReceivers());
   }
 
   /** Settings of the API, which validates URLs, and of the sender. */
@@ -63,19 +63,19 @@ export class Shop {
   }
 
   /** Creates the project's webhooks. */
-  async subscribe(world: World, projectId: string): Promise<void> {
+  async subscribe(service: World, projectId: string): Promise<void> {
     const { port, tlsPort } = this.receivers;
     for (const [index, types] of [...STEADY, CALM].entries()) {
       const path = `/steady-${index.toString()}`;
       const url = `http://127.0.78.${(index + 1).toString()}:${port.toString()}${path}`;
-      const endpoint = await this.make(world, projectId, url, types, 1);
+      const endpoint = await this.make(service, projectId, url, types, 1);
       this.receivers.answers.set(path, (taken, response) => {
         this.judge.take(endpoint, taken);
         response.writeHead(204).end();
       });
     }
     let firsts = 0;
-    const flaky = await this.make(world, projectId, `https://shop.example.com:${tlsPort.toString()}/flaky`, FLAKY, 2);
+    const flaky = await this.make(service, projectId, `https://shop.example.com:${tlsPort.toString()}/flaky`, FLAKY, 2);
     this.receivers.answers.set('/flaky', (taken, response) => {
       const isFirst = this.judge.take(flaky, taken) === 1;
       if (isFirst) firsts += 1;
@@ -84,14 +84,14 @@ export class Shop {
   }
 
   private async make(
-    world: World,
+    service: World,
     projectId: string,
     url: string,
     types: readonly EventType[],
     attemptsMax: number,
   ): Promise<Endpoint> {
     const asked = ['webhooks', 'create', projectId, '--url', url, ...types.flatMap((type) => ['--type', type])];
-    const { webhook, secret } = await world.cli(...asked);
+    const { webhook, secret } = await service.cli(...asked);
     const endpoint = { id: String(webhook), projectId, secret: String(secret), types, attemptsMax };
     this.endpoints.push(endpoint);
     return endpoint;

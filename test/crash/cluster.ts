@@ -1,4 +1,4 @@
-// The environment in which workers, APIs and senders are killed: a service with several small wallets, customers that
+// The cluster in which workers, APIs and senders are killed: a service with several small wallets, customers that
 // keep buying, and processes that die at a named point. Judged by database and chain only, never by the output of a
 // process.
 import type { INestApplicationContext } from '@nestjs/common';
@@ -16,9 +16,9 @@ import { findingsOf } from '../../src/verify/finding.js';
 import { verifyRecords } from '../../src/verify/verify.js';
 import { Webhooks } from '../../src/webhooks/webhooks.js';
 import { withRedis } from '../setup/redis.js';
-import { Shop } from './shop.js';
+import { CrashReceivers } from './receivers.js';
 
-export interface StageOptions {
+export interface CrashClusterOptions {
   readonly blockMs?: number;
   readonly solidLag?: number;
   readonly walletsTrx?: readonly number[];
@@ -82,7 +82,7 @@ const FORGOTTEN = `SELECT o.id FROM orders o WHERE coalesce(o.next_run_at, o.pla
 
 export type Death = 'killed' | 'lived';
 
-export class Stage {
+export class CrashCluster {
   /** Keys with a successful answer for an order or extension: each must exist exactly once, permanently. */
   readonly accepted = new Set<string>();
   readonly violations: string[] = [];
@@ -92,39 +92,39 @@ export class Stage {
   private readonly senders: World['processes'][number][] = [];
 
   private constructor(
-    readonly world: World,
-    private readonly shop: Shop,
+    readonly service: World,
+    private readonly receivers: CrashReceivers,
     private readonly parts: INestApplicationContext,
     readonly merchant: Merchant,
   ) {}
 
-  static async open(options: StageOptions): Promise<Stage> {
-    const shop = await Shop.open();
-    const world = await World.start({
+  static async open(options: CrashClusterOptions): Promise<CrashCluster> {
+    const receivers = await CrashReceivers.open();
+    const service = await World.start({
       blockMs: options.blockMs ?? 150,
       solidLag: options.solidLag ?? SOLID_LAG,
       durable: false,
       databaseUrl: options.databaseUrl,
       redisUrl: options.redisUrl,
       poolStakesTrx: options.walletsTrx ?? WALLETS_TRX,
-      env: { ...SETTINGS, ...shop.env, ...options.env },
+      env: { ...SETTINGS, ...receivers.env, ...options.env },
       ...(options.roleUrl === undefined ? {} : { roleUrl: options.roleUrl }),
       ...(options.onLine === undefined ? {} : { onLine: options.onLine }),
     });
     let parts: INestApplicationContext | undefined;
     try {
-      parts = await openParts(world.env);
-      const project = await world.cli('project', 'create', '--name', 'Crash', '--credits', CREDITS.toString());
-      const { baseUrl } = await world.startApi(await freePort());
+      parts = await openParts(service.env);
+      const project = await service.cli('project', 'create', '--name', 'Crash', '--credits', CREDITS.toString());
+      const { baseUrl } = await service.startApi(await freePort());
       const merchant = new Merchant(baseUrl, String(project['merchant']), String(project['api_key']));
-      const stage = new Stage(world, shop, parts, merchant);
-      await shop.subscribe(world, merchant.id);
-      await stage.waitForPrices();
-      return stage;
+      const cluster = new CrashCluster(service, receivers, parts, merchant);
+      await receivers.subscribe(service, merchant.id);
+      await cluster.waitForPrices();
+      return cluster;
     } catch (error) {
       await parts?.close();
-      await world.stop();
-      await shop.close();
+      await service.stop();
+      await receivers.close();
       throw error;
     }
   }
@@ -135,13 +135,13 @@ export class Stage {
 
   async close(): Promise<void> {
     await this.parts.close();
-    await this.world.stop();
-    await this.shop.close();
+    await this.service.stop();
+    await this.receivers.close();
   }
 
   /** Sends a request to the chain's control port. */
   async control(action: string, body: object = {}): Promise<Record<string, unknown>> {
-    const response = await fetch(`${this.world.controlUrl}/${action}`, {
+    const response = await fetch(`${this.service.controlUrl}/${action}`, {
       method: 'POST',
       body: JSON.stringify(body),
       signal: AbortSignal.timeout(10_000),
@@ -153,7 +153,7 @@ export class Stage {
 
   /** Buys one of everything: rentals for shared receivers, one with several legs, an activation. */
   async volley(at: Merchant = this.merchant): Promise<void> {
-    const receivers = this.world.accounts.map((account) => account.address);
+    const receivers = this.service.accounts.map((account) => account.address);
     const rental = (energy: number, durationSec: number) =>
       this.buy(at, '/v1/orders', {
         receive_address: receivers[this.orders % receivers.length],
@@ -171,7 +171,7 @@ export class Stage {
 
   /** Rents energy for each receiver for longer than the volleys do, and uses some of it. */
   async rentLong(): Promise<void> {
-    const { accounts, bank, token, wallet } = this.world;
+    const { accounts, bank, token, wallet } = this.service;
     await Promise.all(
       accounts.map(async (account) => {
         const body = { receive_address: account.address, energy: 40_000, duration_sec: LONG_SEC };
@@ -231,21 +231,21 @@ export class Stage {
     limitMs = DEATH_LIMIT_MS,
     env: NodeJS.ProcessEnv = {},
   ): Promise<Death> {
-    return this.killAt(() => this.world.startWorker({ CRASH_AT: `${point}:${n.toString()}`, ...env }), limitMs);
+    return this.killAt(() => this.service.startWorker({ CRASH_AT: `${point}:${n.toString()}`, ...env }), limitMs);
   }
 
   /** Same for a sender. */
   async killSenderAt(point: SenderPoint, n: number): Promise<Death> {
     const env = { CRASH_AT: `${point}:${n.toString()}` };
-    await this.shop.stir(this.parts.get(Webhooks, { strict: false }));
-    const death = await this.killAt(() => this.world.startSender(env), DEATH_LIMIT_MS);
+    await this.receivers.stir(this.parts.get(Webhooks, { strict: false }));
+    const death = await this.killAt(() => this.service.startSender(env), DEATH_LIMIT_MS);
     if (death === 'killed') this.senderDeaths += 1;
     return death;
   }
 
   /** Starts a sender that is not killed: from now on events arrive. */
   async startSending(): Promise<void> {
-    this.senders.push(await this.world.startSender());
+    this.senders.push(await this.service.startSender());
   }
 
   private async killAt(start: () => ReturnType<World['startWorker']>, limitMs: number): Promise<Death> {
@@ -268,7 +268,9 @@ export class Stage {
 
   /** Buys at an API that dies at `point`; retries lost answers at the unharmed one. */
   async killApiAt(point: CrashPoint, n: number): Promise<Death> {
-    const { process, baseUrl } = await this.world.startApi(await freePort(), { CRASH_AT: `${point}:${n.toString()}` });
+    const { process, baseUrl } = await this.service.startApi(await freePort(), {
+      CRASH_AT: `${point}:${n.toString()}`,
+    });
     const merchant = new Merchant(baseUrl, this.merchant.id, this.merchant.apiKey);
     await this.waitForPrices(merchant);
     await this.volley(merchant);
@@ -306,7 +308,7 @@ export class Stage {
 
   /** Waits, with unharmed workers, until all work is done. */
   async finish(limitMs: number): Promise<void> {
-    const workers = [await this.world.startWorker(), await this.world.startWorker()];
+    const workers = [await this.service.startWorker(), await this.service.startWorker()];
     const deadline = performance.now() + limitMs;
     let left = -1;
     while (performance.now() < deadline) {
@@ -320,19 +322,21 @@ export class Stage {
     if (left !== 0) this.violations.push(`I5 ${left.toString()} orders not over ${await this.unfinished()}`);
     // The pool's capacity equals the chain's once it has read every wallet again.
     while (performance.now() < deadline && (await this.isCapacityBehind())) await sleep(500);
-    await this.shop.untilSent(this.database, limitMs).catch((error: unknown) => this.violations.push(String(error)));
+    await this.receivers
+      .untilSent(this.database, limitMs)
+      .catch((error: unknown) => this.violations.push(String(error)));
     await Promise.all([...workers, ...this.senders.splice(0)].map((process) => this.stopAndForget(process)));
-    this.violations.push(...(await this.shop.violations(this.database, this.senderDeaths)));
+    this.violations.push(...(await this.receivers.violations(this.database, this.senderDeaths)));
     await this.check('at the end', true);
     // The operator's view: the command's own exit code.
-    await this.world.cli('verify', '--full', '--settle-within', '0').catch((error: unknown) => {
+    await this.service.cli('verify', '--full', '--settle-within', '0').catch((error: unknown) => {
       const { stdout } = error as { stdout?: string };
       this.violations.push(`cli verify: ${(stdout ?? String(error)).slice(0, 4000)}`);
     });
   }
 
   async flushRedis(): Promise<void> {
-    await withRedis(this.world.redisUrl, (redis) => redis.flushdb());
+    await withRedis(this.service.redisUrl, (redis) => redis.flushdb());
   }
 
   private async checkAccepted(when: string): Promise<void> {
@@ -360,8 +364,8 @@ export class Stage {
   /** Stops a process and removes it from the list. */
   async stopAndForget(process: World['processes'][number]): Promise<void> {
     await process.stop();
-    const at = this.world.processes.indexOf(process);
-    if (at >= 0) this.world.processes.splice(at, 1);
+    const at = this.service.processes.indexOf(process);
+    if (at >= 0) this.service.processes.splice(at, 1);
   }
 
   /** Re-enables all wallets, as the operator does after learning why their transactions died. */
@@ -377,7 +381,7 @@ export class Stage {
   /** Requeues resting reclaims as the operator would. Ignores those that finished meanwhile. */
   private async reclaimAgain(): Promise<void> {
     for (const { key } of await this.database.query<{ key: string }>(RESTING)) {
-      await this.world.cli('orders', 'requeue', key).catch((error: unknown) => {
+      await this.service.cli('orders', 'requeue', key).catch((error: unknown) => {
         if (!String(error).includes('is finished')) throw error;
       });
     }
@@ -385,7 +389,7 @@ export class Stage {
 
   /** Waits until a new API quotes a price: it first reads the market. */
   private async waitForPrices(merchant: Merchant = this.merchant): Promise<void> {
-    const body = { receive_address: this.world.accounts[0]?.address, energy: 32_000 };
+    const body = { receive_address: this.service.accounts[0]?.address, energy: 32_000 };
     const deadline = performance.now() + PRICES_LIMIT_MS;
     let answer: MerchantAnswer | undefined;
     while (performance.now() < deadline) {

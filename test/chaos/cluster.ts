@@ -1,4 +1,4 @@
-// The environment of a chaos run: Postgres behind a proxy, Redis, two nodes of one chain, and supervised APIs, workers
+// The cluster of a chaos run: Postgres behind a proxy, Redis, two nodes of one chain, and supervised APIs, workers
 // and senders. Applies the planned faults and counts their effects; it judges nothing.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -26,7 +26,7 @@ import { openParts } from '../../src/operator/operator.module.js';
 import { Projects } from '../../src/projects/projects.js';
 import { DatabaseHosts } from '../../src/store/database-hosts.js';
 import { HostsClient } from '../../src/store/hosts-client.js';
-import { Actor, type Service } from './actor.js';
+import { Actor, type ServiceProcess } from './actor.js';
 import { openCommitProxy, type CommitProxy } from './commit-proxy.js';
 import { FAR_RATES, XPUB } from '../support/chain/deposits-on-chain.js';
 import { installSteppedClock, stepClock } from '../setup/stepped-clock.js';
@@ -39,7 +39,7 @@ import { Spenders } from './spenders.js';
 import { Supplied } from './supplied.js';
 import { lossBetween, momentToKeep, recordedBy, Standby, untilMoreIsRecorded, type Loss } from './failover.js';
 
-export interface ArenaOptions {
+export interface ChaosClusterOptions {
   /** Folder of the build to start. It is a private copy, so that a concurrent build changes nothing. */
   readonly build: string;
   readonly blockMs: number;
@@ -63,7 +63,7 @@ const CREDITS = 1_000_000_000_000_000n as Credits;
 const ACT = { actor: 'chaos', reason: 'a round of chaos' };
 const QUIET_LIMIT_MS = 10_000;
 const DAY_MS = 86_400_000;
-const CLOCK_SHIFT = fileURLToPath(new URL('./clock-shift.mjs', import.meta.url));
+const CLOCK_SHIFT = fileURLToPath(new URL('clock-shift.mjs', import.meta.url));
 /** Short timeouts, so that every wait ends within a round of half a minute. */
 const SETTINGS = {
   LOG_LEVEL: 'info',
@@ -90,7 +90,7 @@ const SETTINGS = {
   DEPOSIT_XPUB: XPUB,
 };
 
-export class Arena {
+export class ChaosCluster {
   readonly actors: Readonly<Record<'worker' | 'api' | 'sender', readonly Actor[]>>;
   /** The same customer at each API: a rich one, and a poor one that runs out of credits repeatedly. */
   readonly rich: readonly Merchant[];
@@ -98,11 +98,11 @@ export class Arena {
   /** A project that never had credits, at each API. */
   readonly broke: readonly Merchant[];
   /** Wallet client that bypasses injected node faults. */
-  readonly hand: Wallet;
+  readonly directWallet: Wallet;
   /** Customers that use their rented energy. */
   readonly spenders: Spenders;
   /** Transactions that wallet owners made outside the service. */
-  readonly handTxids = new Set<string>();
+  readonly ownerTxids = new Set<string>();
   /** Transactions of orders that a failover lost: no record can know them. */
   readonly lostTxids = new Set<string>();
   /** Called with the losses of a failover before the new server accepts connections. */
@@ -114,7 +114,7 @@ export class Arena {
   private serverTurn: Promise<unknown> = Promise.resolve();
 
   private constructor(
-    readonly world: World,
+    readonly service: World,
     readonly proxy: CommitProxy,
     readonly sql: pg.Pool,
     private postgres: Postgres,
@@ -133,18 +133,18 @@ export class Arena {
     readonly overlapping: Overlapping,
     /** The operator's services in this process, as built, without a planted bug. */
     readonly parts: INestApplicationContext,
-    log: ArenaOptions['log'],
+    log: ChaosClusterOptions['log'],
   ) {
-    const forget = (service: Service): void => {
-      const at = world.processes.indexOf(service);
-      if (at >= 0) world.processes.splice(at, 1);
+    const forget = (child: ServiceProcess): void => {
+      const at = service.processes.indexOf(child);
+      if (at >= 0) service.processes.splice(at, 1);
     };
     this.actors = {
       worker: ports.adminOfWorker.map(
         (admin, n) =>
           new Actor(
             `worker ${n.toString()}`,
-            (env) => world.startWorker({ ADMIN_PORT: admin.toString(), ...env }),
+            (env) => service.startWorker({ ADMIN_PORT: admin.toString(), ...env }),
             forget,
             log,
           ),
@@ -154,12 +154,12 @@ export class Arena {
           new Actor(
             `api ${n.toString()}`,
             async (env) =>
-              (await world.startApi(port, { ADMIN_PORT: (ports.adminOfApi[n] ?? 0).toString(), ...env })).process,
+              (await service.startApi(port, { ADMIN_PORT: (ports.adminOfApi[n] ?? 0).toString(), ...env })).process,
             forget,
             log,
           ),
       ),
-      sender: [0, 1].map((n) => new Actor(`sender ${n.toString()}`, (env) => world.startSender(env), forget, log)),
+      sender: [0, 1].map((n) => new Actor(`sender ${n.toString()}`, (env) => service.startSender(env), forget, log)),
     };
     this.adminPorts = [
       ...ports.adminOfApi.map((port) => ({ role: 'api', port }) as const),
@@ -170,14 +170,14 @@ export class Arena {
     this.rich = at(projects.rich);
     this.poor = at(projects.poor);
     this.broke = at(projects.broke);
-    this.hand = new Wallet(world.controlUrl);
-    this.spenders = new Spenders(world, this.hand);
+    this.directWallet = new Wallet(service.controlUrl);
+    this.spenders = new Spenders(service, this.directWallet);
     this.clearRedis = new Redis(redis.url, { maxRetriesPerRequest: 1, lazyConnect: true, retryStrategy: () => 500 });
     this.clearRedis.on('error', () => undefined);
   }
 
   /** Starts everything; the caller closes it. */
-  static async open(options: ArenaOptions): Promise<Arena> {
+  static async open(options: ChaosClusterOptions): Promise<ChaosCluster> {
     const dataDir = await mkdtemp(join(tmpdir(), 'energy-chaos-'));
     const given = options.databaseUrl;
     const postgres = given === undefined ? await startPostgres({ durable: false, dataDir }) : keptByOthers(given);
@@ -192,7 +192,7 @@ export class Arena {
     sql.on('error', () => undefined);
     // Commits reach the operating system but do not wait for the disk: a killed server keeps them.
     await sql.query(`ALTER ROLE CURRENT_USER SET synchronous_commit = on`);
-    const world = await World.start({
+    const service = await World.start({
       build: options.build,
       blockMs: options.blockMs,
       solidLag: SOLID_LAG,
@@ -204,7 +204,7 @@ export class Arena {
       env: { ...SETTINGS, ...receivers.env, RATE_SOURCE_URLS: exchanges.urls, ...options.env },
       onLine: options.log,
     });
-    const parts = await (options.openParts ?? openParts)({ ...world.env, DATABASE_URL: postgres.url });
+    const parts = await (options.openParts ?? openParts)({ ...service.env, DATABASE_URL: postgres.url });
     const projects = {
       rich: await newProject(parts, 'Rich'),
       poor: await newProject(parts, 'Poor'),
@@ -215,13 +215,13 @@ export class Arena {
     for (const { id } of [projects.poor, projects.broke]) await receivers.subscribe(parts, id, ['steady']);
     const read: ReadRows = async <Row extends object>(text: string, params: unknown[]) =>
       (await sql.query<Row>(text, params)).rows;
-    const depositors = await Depositors.begin(parts, world, new Wallet(world.controlUrl), read);
-    const supplied = await Supplied.begin(world, new Wallet(world.controlUrl), projects.rich.id);
+    const depositors = await Depositors.begin(parts, service, new Wallet(service.controlUrl), read);
+    const supplied = await Supplied.begin(service, new Wallet(service.controlUrl), projects.rich.id);
     const two = async (): Promise<number[]> => [await freePort(), await freePort()];
     const ports = { api: await two(), adminOfApi: await two(), adminOfWorker: await two() };
-    const overlapping = await Overlapping.begin(world, new Wallet(world.controlUrl));
-    const arena = new Arena(
-      world,
+    const overlapping = await Overlapping.begin(service, new Wallet(service.controlUrl));
+    const cluster = new ChaosCluster(
+      service,
       proxy,
       sql,
       postgres,
@@ -237,8 +237,8 @@ export class Arena {
       parts,
       options.log,
     );
-    for (const actor of arena.all) actor.start();
-    return arena;
+    for (const actor of cluster.all) actor.start();
+    return cluster;
   }
 
   get all(): readonly Actor[] {
@@ -247,11 +247,11 @@ export class Arena {
 
   /** Environment of a service that bypasses the proxy. */
   get directEnv(): NodeJS.ProcessEnv {
-    return { ...this.world.env, DATABASE_URL: this.postgres.url, TRON_READ_TIMEOUT_MS: '10000' };
+    return { ...this.service.env, DATABASE_URL: this.postgres.url, TRON_READ_TIMEOUT_MS: '10000' };
   }
 
   async control(action: string, body: object = {}): Promise<Record<string, unknown>> {
-    const response = await fetch(`${this.world.controlUrl}/${action}`, {
+    const response = await fetch(`${this.service.controlUrl}/${action}`, {
       method: 'POST',
       body: JSON.stringify(body),
       signal: AbortSignal.timeout(10_000),
@@ -270,23 +270,23 @@ export class Arena {
    * Advances the chain by a day, in which all used energy recovers, so the pool has the same capacity in each round.
    */
   async passDay(): Promise<void> {
-    const timestamp = (await this.hand.headTime()) + DAY_MS;
+    const timestamp = (await this.directWallet.headTime()) + DAY_MS;
     await this.control('mine', { blocks: [{ timestamp }] });
   }
 
   /** Sends a transaction of a wallet's owner and includes it in the very next block. */
-  async actByHand(path: string, body: Readonly<Record<string, unknown>>, owner: ChainAccount): Promise<void> {
-    const made = await this.hand.post(`wallet/${path}`, { visible: true, ...body });
+  async actAsOwner(path: string, body: Readonly<Record<string, unknown>>, owner: ChainAccount): Promise<void> {
+    const made = await this.directWallet.post(`wallet/${path}`, { visible: true, ...body });
     if (typeof made['raw_data_hex'] !== 'string') throw new Error(`no transaction: ${JSON.stringify(made)}`);
     const rawData = Buffer.from(made['raw_data_hex'], 'hex');
-    this.handTxids.add(String(made['txID']));
+    this.ownerTxids.add(String(made['txID']));
     const transaction = signedTransactionHex(rawData, signWithKey(rawData, owner.privateKey));
     await this.control('mine', { blocks: [{ transactions: [transaction] }] });
   }
 
   /** Returns a block as a healed node reports it. */
   async block(num: number): Promise<{ readonly id: string; readonly timestampMs: number }> {
-    const response = await fetch(`${this.world.fullUrls[0] ?? ''}/wallet/getblockbynum`, {
+    const response = await fetch(`${this.service.fullUrls[0] ?? ''}/wallet/getblockbynum`, {
       method: 'POST',
       body: JSON.stringify({ num }),
       signal: AbortSignal.timeout(10_000),
@@ -430,7 +430,7 @@ export class Arena {
     await Promise.all(this.all.map((actor) => actor.stop()));
     this.clearRedis.disconnect();
     await this.parts.close();
-    await this.world.stop();
+    await this.service.stop();
     await this.sql.end();
     await this.proxy.close();
     await this.exchanges.close();

@@ -1,4 +1,4 @@
-// A whole service with both consoles as separate processes, a project with people, and a browser.
+// A cluster with both consoles as separate processes, a project with people, and a browser.
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -34,8 +34,8 @@ export interface Account {
   readonly cookies: readonly { readonly name: string; readonly value: string }[];
 }
 
-export interface ConsoleStage {
-  readonly world: World;
+export interface ConsoleCluster {
+  readonly service: World;
   readonly database: Database;
   readonly browser: Browser;
   /** Origins. */
@@ -60,9 +60,9 @@ export interface ConsoleStage {
   readonly close: () => Promise<void>;
 }
 
-export async function openStage(): Promise<ConsoleStage> {
+export async function openCluster(): Promise<ConsoleCluster> {
   const [store, redis] = await Promise.all([createTestDatabase(), createTestRedis()]);
-  const world = await World.start({
+  const service = await World.start({
     blockMs: 300,
     solidLag: 4,
     durable: false,
@@ -78,7 +78,7 @@ export async function openStage(): Promise<ConsoleStage> {
     },
   });
   const database = await openAsOwner(store.url);
-  const made = await world.cli('project', 'create', '--name', 'Acme payouts', '--credits', '1243500000');
+  const made = await service.cli('project', 'create', '--name', 'Acme payouts', '--credits', '1243500000');
   const project = { id: String(made['merchant']), name: 'Acme payouts', apiKey: String(made['api_key']) };
   const authority = newAuthority();
   const folder = mkdtempSync(join(tmpdir(), 'energy-mail-'));
@@ -92,30 +92,30 @@ export async function openStage(): Promise<ConsoleStage> {
   };
   const ports = { merchant: await freePort(), operator: await freePort(), api: await freePort() };
   const [api, merchant, operator] = await Promise.all([
-    world.startApi(ports.api),
-    startConsole(world, 'merchant', ports, mailEnv),
-    startConsole(world, 'operator', ports),
-    world.startWorker(),
-    world.cli('deposits', 'use-account'),
+    service.startApi(ports.api),
+    startConsole(service, 'merchant', ports, mailEnv),
+    startConsole(service, 'operator', ports),
+    service.startWorker(),
+    service.cli('deposits', 'use-account'),
   ]);
   const origin = (audience: Audience) => originOf(ports[audience]);
   const control = async (action: string, body: object = {}) => {
-    const answer = await fetch(`${world.controlUrl}/${action}`, { method: 'POST', body: JSON.stringify(body) });
+    const answer = await fetch(`${service.controlUrl}/${action}`, { method: 'POST', body: JSON.stringify(body) });
     if (!answer.ok) throw new Error(`the chain refused ${action}: ${await answer.text()}`);
   };
-  const invite: ConsoleStage['invite'] = async (audience, role, email, projectId) => {
+  const invite: ConsoleCluster['invite'] = async (audience, role, email, projectId) => {
     const { token } = await new Invitations(database).invite({ audience, projectId }, { email, role }, AUTHOR);
     noteSecret('session token', token);
     return linkOf(origin(audience), token);
   };
-  const signUp: ConsoleStage['signUp'] = async (audience, role, email, projectId) => {
+  const signUp: ConsoleCluster['signUp'] = async (audience, role, email, projectId) => {
     const link = await invite(audience, role, email, projectId);
     return signedUp(new HttpBrowser(ports[audience], origin(audience)), link, email, role);
   };
   const client = new EnergyClient({ baseUrl: api.baseUrl, merchant: project.id, apiKey: project.apiKey });
   const browser = await openBrowser();
   return {
-    world,
+    service,
     database,
     browser,
     merchant: origin('merchant'),
@@ -143,14 +143,14 @@ export async function openStage(): Promise<ConsoleStage> {
         await control('faults/clear');
       }
     },
-    order: (key, wanted) => buy(client, world, key, wanted),
+    order: (key, wanted) => buy(client, service, key, wanted),
     close: async () => {
       await browser.close();
       await Promise.all([merchant.stop(), operator.stop()]);
       await mail.close();
       rmSync(folder, { recursive: true });
       await database.source.destroy();
-      await world.stop();
+      await service.stop();
       await redis.close();
       await store.drop();
     },
@@ -160,20 +160,20 @@ export async function openStage(): Promise<ConsoleStage> {
 const originOf = (port: number): string => `http://localhost:${port.toString()}`;
 
 async function startConsole(
-  world: World,
+  service: World,
   audience: Audience,
   ports: Readonly<Record<Audience, number>>,
   more: Readonly<Record<string, string>> = {},
 ): Promise<NodeProcess<true>> {
-  const own = deriveSettings({ MASTER_KEY: world.masterKey }, 'console').map(({ name, value }) => [name, value]);
+  const own = deriveSettings({ MASTER_KEY: service.masterKey }, 'console').map(({ name, value }) => [name, value]);
   // A console refuses to start with keys of other purposes.
-  const { MASTER_KEY: _key, REDIS_URL: _redis, ...env } = world.env;
+  const { MASTER_KEY: _key, REDIS_URL: _redis, ...env } = service.env;
   return startNode<true>('dist/bundle/main.console.js', {
     name: `the ${audience}s' console`,
     env: {
       ...env,
       ...(Object.fromEntries(own) as Record<string, string>),
-      DATABASE_URL: asRole(world.databaseUrl, `console_${audience}`),
+      DATABASE_URL: asRole(service.databaseUrl, `console_${audience}`),
       CONSOLE_AUDIENCE: audience,
       CONSOLE_URL: originOf(ports[audience]),
       CONSOLE_MERCHANT_URL: originOf(ports.merchant),
@@ -198,8 +198,8 @@ async function signedUp(http: HttpBrowser, link: string, email: string, role: Pe
   return { email, secret, recoveryCodes, cookies: cookies() };
 }
 
-async function buy(client: EnergyClient, world: World, key: string, wanted: string): Promise<void> {
-  const receiver = world.accounts[2]?.address ?? '';
+async function buy(client: EnergyClient, service: World, key: string, wanted: string): Promise<void> {
+  const receiver = service.accounts[2]?.address ?? '';
   const body = { receive_address: receiver, energy: 65_000, duration_sec: 3600 };
   await until(
     () => client.orders.create(body, { idempotencyKey: key }).catch(() => undefined),

@@ -1,4 +1,4 @@
-// The measured service: one API without rate limits, 200 projects with credits, and signed requests.
+// The measured cluster: one API without rate limits, 200 projects with credits, and signed requests.
 import { createHash, randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import type { INestApplicationContext } from '@nestjs/common';
@@ -23,7 +23,7 @@ export interface Tenant {
   readonly apiKey: string;
 }
 
-export interface StageOptions {
+export interface BenchClusterOptions {
   readonly blockMs: number;
   readonly solidLag: number;
   /** Server to use instead of DATABASE_URL's or an own one. */
@@ -37,7 +37,7 @@ export interface StageOptions {
   readonly credits?: Credits;
 }
 
-/** A database and a Redis prefix of the stage's own on given servers; other data there is not touched. */
+/** A database and a Redis prefix of the cluster's own on given servers; other data there is not touched. */
 class Stores {
   readonly name = `bench_${randomBytes(6).toString('hex')}`;
 
@@ -74,9 +74,9 @@ class Stores {
   }
 }
 
-export class Stage {
+export class BenchCluster {
   private constructor(
-    readonly world: World,
+    readonly service: World,
     readonly parts: INestApplicationContext,
     readonly tenants: readonly Tenant[],
     readonly apiUrl: string,
@@ -84,18 +84,18 @@ export class Stage {
     private readonly stores: Stores,
   ) {}
 
-  static async open(options: StageOptions): Promise<Stage> {
+  static async open(options: BenchClusterOptions): Promise<BenchCluster> {
     const stores = await Stores.open(options.databaseUrl ?? process.env['DATABASE_URL'], process.env['REDIS_URL']);
     try {
-      return await Stage.openOn(stores, options);
+      return await BenchCluster.openOn(stores, options);
     } catch (error) {
       await stores.clear();
       throw error;
     }
   }
 
-  private static async openOn(stores: Stores, options: StageOptions): Promise<Stage> {
-    const world = await World.start({
+  private static async openOn(stores: Stores, options: BenchClusterOptions): Promise<BenchCluster> {
+    const service = await World.start({
       ...(options.build === undefined ? {} : { build: options.build }),
       blockMs: options.blockMs,
       solidLag: options.solidLag,
@@ -116,9 +116,9 @@ export class Stage {
         if (/"level":(?:50|60|"error"|"fatal")/.test(line)) console.error(`  ${name}: ${line}`);
       },
     });
-    const open = (): Promise<INestApplicationContext> => openParts({ ...process.env, ...world.env });
+    const open = (): Promise<INestApplicationContext> => openParts({ ...process.env, ...service.env });
     const isEarlier = options.hasEarlierSchema ?? false;
-    const parts = await (isEarlier ? onEarlierSchema(world.databaseUrl, open) : open());
+    const parts = await (isEarlier ? onEarlierSchema(service.databaseUrl, open) : open());
     const tenants: Tenant[] = [];
     for (let index = 0; index < PROJECTS; index += 1) {
       const { id, apiKey } = await parts.get(Projects).create(`bench ${index.toString()}`, { kind: 'prepaid' }, AUTHOR);
@@ -126,10 +126,10 @@ export class Stage {
       tenants.push({ id, apiKey });
     }
     // The line with the listening address has level info.
-    const api = await world.startApi(await freePort(), { LOG_LEVEL: 'info' });
-    const stage = new Stage(world, parts, tenants, api.baseUrl, api.process.pid, stores);
-    await stage.sellWithoutWorker();
-    return stage;
+    const api = await service.startApi(await freePort(), { LOG_LEVEL: 'info' });
+    const cluster = new BenchCluster(service, parts, tenants, api.baseUrl, api.process.pid, stores);
+    await cluster.sellWithoutWorker();
+    return cluster;
   }
 
   get database(): InstanceType<typeof Database> {
@@ -142,7 +142,7 @@ export class Stage {
   }
 
   get sender(): string {
-    return this.world.accounts[0]?.address ?? '';
+    return this.service.accounts[0]?.address ?? '';
   }
 
   tenant(index: number): Tenant {
@@ -194,7 +194,7 @@ export class Stage {
   async startBare(settings: Omit<BareSettings, 'databaseUrl' | 'poolMax' | 'projects' | 'receiver'>): Promise<string> {
     const port = await freePort();
     const bare: BareSettings = {
-      databaseUrl: this.world.databaseUrl,
+      databaseUrl: this.service.databaseUrl,
       poolMax: 16,
       projects: this.tenants.map((tenant) => tenant.id),
       receiver: this.sender,
@@ -206,13 +206,13 @@ export class Stage {
       env: { BARE: JSON.stringify(bare), PORT: port.toString() },
       readyWhen: (line) => (line.includes('listening') ? true : undefined),
     });
-    this.world.processes.push(process);
+    this.service.processes.push(process);
     return `http://127.0.0.1:${port.toString()}`;
   }
 
   async close(): Promise<void> {
     await this.parts.close();
-    await this.world.stop();
+    await this.service.stop();
     await this.stores.clear();
   }
 }

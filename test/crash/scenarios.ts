@@ -2,16 +2,16 @@
 import { sleep } from '../../src/base/clock.js';
 import { SENDER_POINTS, type CrashPoint, type SenderPoint } from '../../src/base/crash-point.js';
 import { newChainAccount } from '../../packages/local/src/chain-account.js';
-import type { Stage } from './stage.js';
+import type { CrashCluster } from './cluster.js';
 
 /** Preparation or concurrent provocation that a worker needs to reach these points. */
-export interface Scene {
+export interface Scenario {
   readonly points: readonly CrashPoint[];
-  readonly prepare?: (stage: Stage) => Promise<void>;
+  readonly prepare?: (cluster: CrashCluster) => Promise<void>;
   /** Runs until `over` aborts. */
-  readonly provoke?: (stage: Stage, over: AbortSignal) => Promise<void>;
+  readonly provoke?: (cluster: CrashCluster, over: AbortSignal) => Promise<void>;
   readonly env?: NodeJS.ProcessEnv;
-  readonly restore?: (stage: Stage) => Promise<void>;
+  readonly restore?: (cluster: CrashCluster) => Promise<void>;
 }
 
 const API_POINTS: readonly CrashPoint[] = [
@@ -28,21 +28,21 @@ const ENERGY_LIMIT = 180_000_000_000;
 const BLOCKS_PAST_VALIDITY = 30;
 
 /** Reverts the newest blocks whenever they include a transaction that is not solid. */
-async function keepForking(stage: Stage, over: AbortSignal): Promise<void> {
+async function keepForking(cluster: CrashCluster, over: AbortSignal): Promise<void> {
   for (;;) {
     await sleep(100, over);
     if (over.aborted) return;
-    const found = await stage.database.query(`SELECT 1 FROM chain_tx WHERE status = 'included' LIMIT 1`);
+    const found = await cluster.database.query(`SELECT 1 FROM chain_tx WHERE status = 'included' LIMIT 1`);
     if (found.length === 0) continue;
-    await stage.control('fork', { depth: 3 });
+    await cluster.control('fork', { depth: 3 });
     await sleep(600, over);
   }
 }
 
-/** A dead worker keeps the turn to read blocks until its lease expires, which takes longer than a scene. */
-async function keepFreeingTheTurn(stage: Stage, over: AbortSignal): Promise<void> {
+/** A dead worker keeps the turn to read blocks until its lease expires, which takes longer than a scenario. */
+async function keepFreeingTheTurn(cluster: CrashCluster, over: AbortSignal): Promise<void> {
   while (!over.aborted) {
-    await stage.database.query(`UPDATE deposit_cursor SET lease_until = NULL`);
+    await cluster.database.query(`UPDATE deposit_cursor SET lease_until = NULL`);
     await sleep(1000, over);
   }
 }
@@ -55,77 +55,77 @@ const PREPARATIONS_MAX = 4;
  * Lets a worker die with deliveries marked as sent that no node has seen. Retries, because the first one may have sent
  * reclaims only.
  */
-async function leaveUnsent(stage: Stage, env: NodeJS.ProcessEnv = {}): Promise<void> {
+async function leaveUnsent(cluster: CrashCluster, env: NodeJS.ProcessEnv = {}): Promise<void> {
   for (let attempt = 0; attempt < PREPARATIONS_MAX; attempt += 1) {
-    await stage.volley();
-    await stage.killWorkerAt('broadcast.before', 1, PREPARE_LIMIT_MS, env);
-    if ((await stage.database.query(UNSENT_DELIVERIES)).length > 0) return;
+    await cluster.volley();
+    await cluster.killWorkerAt('broadcast.before', 1, PREPARE_LIMIT_MS, env);
+    if ((await cluster.database.query(UNSENT_DELIVERIES)).length > 0) return;
   }
 }
 
 /** An activation for which another party is faster. */
-async function loseActivation(stage: Stage): Promise<void> {
+async function loseActivation(cluster: CrashCluster): Promise<void> {
   const { address } = newChainAccount();
-  await stage.buy(stage.merchant, '/v1/activate', { address });
-  const { wallet, bank } = stage.world;
+  await cluster.buy(cluster.merchant, '/v1/activate', { address });
+  const { wallet, bank } = cluster.service;
   const txid = await wallet.send('createaccount', { owner_address: bank.address, account_address: address }, bank);
   await wallet.receipt(txid);
 }
 
 /** A worker that immediately gives up orders that could not be sent while no worker ran. */
-function impatient(point: CrashPoint): Scene {
+function impatient(point: CrashPoint): Scenario {
   return {
     points: [point],
-    prepare: async (stage) => {
-      await stage.volley();
+    prepare: async (cluster) => {
+      await cluster.volley();
       await sleep(1100);
     },
     env: IMPATIENT,
   };
 }
 
-function unresolved(point: CrashPoint): Scene {
+function unresolved(point: CrashPoint): Scenario {
   return {
     points: [point],
     // Long validity: nothing can be proven dead before the order has waited too long.
-    prepare: async (stage) => {
-      await leaveUnsent(stage, { TRON_EXPIRATION_SEC: '3600' });
+    prepare: async (cluster) => {
+      await leaveUnsent(cluster, { TRON_EXPIRATION_SEC: '3600' });
       await sleep(1100);
     },
     env: IMPATIENT,
   };
 }
 
-export const SCENES: readonly Scene[] = [
+export const SCENARIOS: readonly Scenario[] = [
   {
     points: ['lookup.before', 'lookup.after'],
     // A transaction that no node has seen is always looked up; one in a block may be read there first.
-    prepare: async (stage) => {
-      await leaveUnsent(stage);
-      await stage.volley();
-      await stage.killWorkerAt('record-broadcast.before', 1);
+    prepare: async (cluster) => {
+      await leaveUnsent(cluster);
+      await cluster.volley();
+      await cluster.killWorkerAt('record-broadcast.before', 1);
     },
   },
   { points: ['fall-away.before', 'fall-away.after'], provoke: keepForking },
   {
     points: ['record-cost.before', 'record-cost.after'],
-    prepare: (stage) => stage.volley(),
+    prepare: (cluster) => cluster.volley(),
     provoke: keepFreeingTheTurn,
   },
   {
     points: ['drop.before', 'drop.after'],
-    prepare: async (stage) => {
-      await stage.volley();
-      await stage.killWorkerAt('record-built.after', 1);
-      await stage.control('mine', { count: 15 });
+    prepare: async (cluster) => {
+      await cluster.volley();
+      await cluster.killWorkerAt('record-built.after', 1);
+      await cluster.control('mine', { count: 15 });
     },
   },
   {
     points: ['proof-head.after', 'proof-absence.after', 'record-dead.before', 'record-dead.after'],
-    prepare: async (stage) => {
-      await leaveUnsent(stage);
-      await loseActivation(stage);
-      await stage.control('mine', { count: BLOCKS_PAST_VALIDITY });
+    prepare: async (cluster) => {
+      await leaveUnsent(cluster);
+      await loseActivation(cluster);
+      await cluster.control('mine', { count: BLOCKS_PAST_VALIDITY });
     },
   },
   {
@@ -134,33 +134,33 @@ export const SCENES: readonly Scene[] = [
       ...(['weigh.before', 'weigh.after'] as const),
     ],
     // Used rentals end while another rental of their receiver continues.
-    prepare: async (stage) => {
-      await stage.rentLong();
-      await stage.volley();
+    prepare: async (cluster) => {
+      await cluster.rentLong();
+      await cluster.volley();
     },
   },
   {
     points: ['top-up.before', 'top-up.after'],
     // The energy per stake falls below its value at purchase.
-    prepare: async (stage) => {
-      await stage.volley();
-      await stage.control('parameters', { getTotalEnergyCurrentLimit: ENERGY_LIMIT * 0.9 });
+    prepare: async (cluster) => {
+      await cluster.volley();
+      await cluster.control('parameters', { getTotalEnergyCurrentLimit: ENERGY_LIMIT * 0.9 });
     },
-    restore: async (stage) => {
-      await stage.control('parameters', { getTotalEnergyCurrentLimit: ENERGY_LIMIT });
+    restore: async (cluster) => {
+      await cluster.control('parameters', { getTotalEnergyCurrentLimit: ENERGY_LIMIT });
       await sleep(1500);
     },
   },
-  // Separate scenes: the worker that undoes an order continues to its refund, and leaves nothing for the others.
+  // Separate scenarios: the worker that undoes an order continues to its refund, and leaves nothing for the others.
   ...(['undo.before', 'undo.after', 'give-up.before', 'give-up.after', 'refund.before', 'refund.after'] as const).map(
     impatient,
   ),
-  // Separate scenes: the first worker's second broadcast ends the wait of the other.
+  // Separate scenarios: the first worker's second broadcast ends the wait of the other.
   unresolved('unresolved.before'),
   unresolved('unresolved.after'),
 ];
 
-const STAGED = new Set<CrashPoint>(SCENES.flatMap((scene) => scene.points));
+const IN_SCENARIOS = new Set<CrashPoint>(SCENARIOS.flatMap((scenario) => scenario.points));
 
 export type Point = CrashPoint | SenderPoint;
 
@@ -170,4 +170,4 @@ export const isRare = (point: SenderPoint): boolean => point.startsWith('webhook
 export const isApiPoint = (point: Point): point is CrashPoint => API_POINTS.some((each) => each === point);
 /** Passed by any worker that has orders to process. */
 export const isEveryday = (point: Point): point is CrashPoint =>
-  !isSenderPoint(point) && !isApiPoint(point) && !STAGED.has(point);
+  !isSenderPoint(point) && !isApiPoint(point) && !IN_SCENARIOS.has(point);

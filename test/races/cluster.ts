@@ -1,4 +1,4 @@
-// The environment of the races: two API processes on one Postgres and one Redis, the local chain, a filled pool, no
+// The cluster of the races: two API processes on one Postgres and one Redis, the local chain, a filled pool, no
 // worker. Services in the test's own process create fixtures, end orders and read the records.
 import type { Ledger } from '../../src/billing/ledger.js';
 import type { Database } from '../../src/store/database.js';
@@ -8,7 +8,7 @@ import { startOrderChain, type OrderChain } from '../support/chain/order-chain.j
 import { createTestDatabase } from '../setup/database.js';
 import { createTestRedis } from '../setup/redis.js';
 
-export interface Arena {
+export interface RaceCluster {
   readonly services: TestApi;
   readonly ledger: Ledger;
   readonly database: Database;
@@ -27,7 +27,7 @@ export interface Row {
   readonly found: string;
 }
 
-export async function openArena(poolMax: number): Promise<Arena> {
+export async function openCluster(poolMax: number): Promise<RaceCluster> {
   const [chain, store, redis] = await Promise.all([startOrderChain(), createTestDatabase(), createTestRedis()]);
   const closings = [() => chain.stop(), () => redis.close(), () => store.drop()];
   const env = { ...serviceEnv(store.url, redis.url, chain), DATABASE_POOL_MAX: poolMax.toString() };
@@ -53,12 +53,12 @@ export async function openArena(poolMax: number): Promise<Arena> {
 
 /** Sends `count` concurrent requests, alternating between the two processes. */
 export async function volley(
-  arena: Arena,
+  cluster: RaceCluster,
   customer: Customer,
   count: number,
   request: (at: Customer, index: number) => Promise<Answer>,
 ): Promise<Answer[]> {
-  const sides = arena.urls.map((url) => customer.at(url));
+  const sides = cluster.urls.map((url) => customer.at(url));
   return Promise.all(Array.from({ length: count }, (_, index) => request(sides[index % 2]!, index)));
 }
 
@@ -86,8 +86,8 @@ export interface Books {
 }
 
 /** Returns the records of one project. */
-export async function recordsOf(arena: Arena, projectId: string): Promise<Books> {
-  const [row] = await arena.database.query<{
+export async function recordsOf(cluster: RaceCluster, projectId: string): Promise<Books> {
+  const [row] = await cluster.database.query<{
     orders: number;
     charges: number;
     refunds: number;
