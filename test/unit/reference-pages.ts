@@ -52,16 +52,29 @@ const NOTE = '<!-- Generated from openapi.json. UPDATE_REFERENCE=1 with test/uni
 export function referencePages(description: Description): Readonly<Record<string, string>> {
   return {
     [`${FOLDER}reference-requests.md`]: requestsPage(description),
-    [pageOf('Order')]: answersPage(description, 'answers', (name) => !EVENTS.test(name)),
-    [pageOf('EventPage')]: answersPage(description, 'events, webhooks, statements and auto-delegations', (name) =>
-      EVENTS.test(name),
-    ),
+    [pageOf('Order')]: answersPage(description, 'answers'),
+    [pageOf('Balance')]: answersPage(description, 'account'),
+    [pageOf('EventPage')]: answersPage(description, 'events'),
   };
 }
 
 const FOLDER = 'docs/interface/';
 const EVENTS = /^(?:Event|Webhook|Statement|(?:Priced)?AutoDelegation)/;
-const pageOf = (name: string): string => `${FOLDER}reference-${EVENTS.test(name) ? 'events' : 'answers'}.md`;
+const ACCOUNT = /^(?:Balance|CreditsBalance|Deposit|Ledger|Limits|Topup)/;
+/** The titles of the pages of answers. */
+const PARTS = {
+  answers: 'answers',
+  account: 'balance, deposits, ledger and limits',
+  events: 'events, webhooks, statements and auto-delegations',
+} as const;
+type Part = keyof typeof PARTS;
+
+function partOf(name: string): Part {
+  if (EVENTS.test(name)) return 'events';
+  return ACCOUNT.test(name) ? 'account' : 'answers';
+}
+
+const pageOf = (name: string): string => `${FOLDER}reference-${partOf(name)}.md`;
 const isRequest = (name: string): boolean => name.endsWith('Request');
 
 /** Returns a heading and a table for each topic of error codes. */
@@ -124,7 +137,8 @@ function requestsPage({ paths, components }: Description): string {
     NOTE,
     'Every operation, parameter and body member, generated from `openapi.json`. The rules are in the ' +
       '[other pages](../interface.md). The scope is that of the API key; `MD5` marks an operation that also takes the ' +
-      'older signature. Answers are in [answers](reference-answers.md) and [events](reference-events.md).',
+      'older signature. Answers are in [answers](reference-answers.md), [account](reference-account.md) and ' +
+      '[events](reference-events.md).',
     '## Operations',
     table(['operation', 'purpose', 'scope', 'body', 'success'], operationRows),
     '## Parameters',
@@ -133,13 +147,13 @@ function requestsPage({ paths, components }: Description): string {
   ].join('\n\n');
 }
 
-function answersPage({ components }: Description, part: string, isWanted: (name: string) => boolean): string {
+function answersPage({ components }: Description, part: Part): string {
   return [
-    `# Reference: ${part}`,
+    `# Reference: ${PARTS[part]}`,
     NOTE,
     'Generated from `openapi.json`. A member that is not marked *always* is absent where it does not apply; it is never ' +
       'null. Every answer to a test project also has `"test": true`.',
-    ...schemasOf(components.schemas, (name) => !isRequest(name) && isWanted(name)),
+    ...schemasOf(components.schemas, (name) => !isRequest(name) && partOf(name) === part),
   ].join('\n\n');
 }
 
