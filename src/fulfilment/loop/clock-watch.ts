@@ -32,7 +32,7 @@ const MARK_CLOCK = {
  * A near time of the later clock cannot be recognised, so all waiting work becomes due once. A lease within its normal
  * length may belong to a living worker, and ends soon.
  */
-const WAKE_ALL = `UPDATE open_orders o SET next_run_at = clock_timestamp(), lease_until = NULL
+export const WAKE_ALL = `UPDATE open_orders o SET next_run_at = clock_timestamp(), lease_until = NULL
   WHERE o.id IN (
     SELECT id FROM open_orders
      WHERE next_run_at > clock_timestamp()

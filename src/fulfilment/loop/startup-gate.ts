@@ -11,6 +11,8 @@ import { Config } from '../../config/config.js';
 import { messageOf } from '../../domain/errors.js';
 import { Log } from '../../observability/logger.js';
 import { Database } from '../../store/database.js';
+import { RECOVERY_HOLD_SEC } from '../recovery-condition.js';
+import { WAKE_ALL } from './clock-watch.js';
 
 /** If the last search is more recent by the database's clock, the service was hardly absent. */
 const ABSENCE_SEC = 600;
@@ -107,9 +109,14 @@ export class StartupGate {
       }
       return false;
     }
-    const ended = await this.database.query(END_SEARCH, [mark]);
-    if (ended.length > 0) this.log.warn({ mark }, 'search for unrecorded transactions finished');
-    return ended.length > 0;
+    const hasEnded = await this.database.transaction(async (tx) => {
+      if ((await tx.query(END_SEARCH, [mark])).length === 0) return false;
+      // The other server's clock may have been ahead, and its last commits, with the record of that, may be lost.
+      await tx.query(WAKE_ALL, [Math.max(this.config.worker.leaseSec, RECOVERY_HOLD_SEC) + 1]);
+      return true;
+    });
+    if (hasEnded) this.log.warn({ mark }, 'search for unrecorded transactions finished');
+    return hasEnded;
   }
 
   /**
