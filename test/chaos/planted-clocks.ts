@@ -36,6 +36,24 @@ export const PLANTED_CLOCKS: readonly PlantedBug[] = [
     test: leases('of an order makes it due although no worker saw the later clock'),
   },
   {
+    name: 'orders postponed by the clock of a lost server wait for that time',
+    changes: one(
+      'fulfilment/loop/startup-gate.ts',
+      'await tx.query(WAKE_ALL, [Math.max(this.config.worker.leaseSec, RECOVERY_HOLD_SEC) + 1]);',
+      '',
+    ),
+    test: leases('orders postponed by the clock of another server are due after the search'),
+  },
+  {
+    name: 'orders that the search for lost commits holds are woken with the others',
+    changes: one(
+      'fulfilment/loop/startup-gate.ts',
+      'Math.max(this.config.worker.leaseSec, RECOVERY_HOLD_SEC)',
+      'this.config.worker.leaseSec',
+    ),
+    test: leases('orders postponed by the clock of another server are due after the search'),
+  },
+  {
     name: 'a lease of a shared reading is believed whatever its length',
     changes: one('store/shared-reading.ts', 'leaseMs > 0 && leaseMs <= this.leaseMs + FUTURE_MS_MAX', 'leaseMs > 0'),
     test: leases('of a shared reading does not keep other processes from reading'),

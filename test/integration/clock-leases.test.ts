@@ -8,10 +8,13 @@ import { Guesses } from '../../src/people/guesses.js';
 import { DeliveryClaims } from '../../src/sender/delivery-claims.js';
 import type { Database } from '../../src/store/database.js';
 import { SharedReading } from '../../src/store/shared-reading.js';
+import { TronClient } from '../../src/chain/tron.client.js';
 import { ClockWatch } from '../../src/fulfilment/loop/clock-watch.js';
+import { StartupGate } from '../../src/fulfilment/loop/startup-gate.js';
 import type { Customer } from '../support/api/client.js';
 import { makeCustomer } from '../support/api/factory.js';
 import { openOrderFixture, withKey, type OrderFixture } from '../support/api/order-fixture.js';
+import { openLog } from '../support/log.js';
 
 const SENDER = { sender: { leaseSec: 15 } } as SenderConfig;
 
@@ -30,6 +33,19 @@ beforeAll(async () => {
 afterAll(() => fixture.close());
 
 const run = (text: string, params: unknown[] = []) => database.query(text, params);
+
+/** Returns the key of a new order. */
+async function newOrder(): Promise<string> {
+  const key = randomUUID();
+  const order = { receive_address: fixture.receiver(), energy: 65_000, duration_sec: 600 };
+  expect((await customer.post('/v1/orders', order, withKey(key))).status).toBe(202);
+  return key;
+}
+
+async function isDue(key: string): Promise<boolean | undefined> {
+  const text = `SELECT next_run_at <= clock_timestamp() AS due FROM open_orders WHERE key = $1`;
+  return (await database.query<{ due: boolean }>(text, [key]))[0]?.due;
+}
 
 describe('a lease that is longer than it can be', () => {
   it('of a shared reading does not keep other processes from reading', async () => {
@@ -90,13 +106,7 @@ describe('a lease that is longer than it can be', () => {
     ['undoing true', true],
     ['undoing false', false],
   ])('of an order makes it due although no worker saw the later clock (%s)', async (_name, undoing) => {
-    const key = randomUUID();
-    const answer = await customer.post(
-      '/v1/orders',
-      { receive_address: fixture.receiver(), energy: 65_000, duration_sec: 600 },
-      withKey(key),
-    );
-    expect(answer.status).toBe(202);
+    const key = await newOrder();
     const lease = (by: string) =>
       run(
         `UPDATE open_orders SET undoing = $2, fence = fence + 1, lease_until = clock_timestamp() + $3::interval,
@@ -104,16 +114,12 @@ describe('a lease that is longer than it can be', () => {
         [key, undoing, by],
       );
     const watch = new ClockWatch(database, fixture.api.config);
-    const isDue = async () =>
-      (
-        await database.query(`SELECT next_run_at <= clock_timestamp() AS due FROM open_orders WHERE key = $1`, [key])
-      )[0];
     await lease('30 seconds');
     await watch.checkClock();
-    expect(await isDue()).toEqual({ due: false });
+    expect(await isDue(key)).toBe(false);
     await lease('1 hour');
     expect((await watch.checkClock()).setBackSec).toBe(0);
-    expect(await isDue()).toEqual({ due: true });
+    expect(await isDue(key)).toBe(true);
   });
 
   it('of an auto-delegation lets another worker check it', async () => {
@@ -137,6 +143,29 @@ describe('a lease that is longer than it can be', () => {
     expect((await claims.claim('operator')).map((claim) => claim.id)).toContain(id);
     expect(await claims.claim('operator')).toEqual([]);
   });
+});
+
+it('orders postponed by the clock of another server are due after the search for lost commits, but those that it holds', async () => {
+  const [postponed, held] = [await newOrder(), await newOrder()];
+  await run(
+    `UPDATE open_orders SET undoing = true, next_run_at = clock_timestamp() + interval '50 minutes' WHERE key = $1`,
+    [postponed],
+  );
+  await run(
+    `UPDATE open_orders SET fence = fence + 1, lease_until = clock_timestamp() + interval '50 seconds',
+        next_run_at = clock_timestamp() + interval '50 seconds' WHERE key = $1`,
+    [held],
+  );
+  await run(
+    `UPDATE reconcile_state SET search_mark = server_mark(), search_until = clock_timestamp() - interval '1 minute', scanned_at = clock_timestamp()`,
+  );
+  const [state] = await database.query<Parameters<StartupGate['isSameServer']>[0]>(
+    `SELECT server_mark, search_mark, search_until, server_mark() AS mark FROM reconcile_state`,
+  );
+  const client = fixture.api.app.get(TronClient, { strict: false });
+  const gate = new StartupGate(database, client, fixture.api.config, openLog('silent'));
+  expect(await gate.isSameServer(state!)).toBe(true);
+  expect([await isDue(postponed), await isDue(held)]).toEqual([true, false]);
 });
 
 describe('a due time further ahead than any rest', () => {
