@@ -174,13 +174,17 @@ export class Overlapping {
     const { merchants, run, read } = play;
     const key = `${run}-${customer.name}-${(customer.orders += 1).toString()}`;
     const body = { receive_address: customer.account.address, ...rental };
+    let isAccepted = false;
     for (let asked = 0; asked < ANSWERS_MAX && !signal.aborted; asked += 1) {
       const merchant = merchants[asked % merchants.length]!;
       const answer = await merchant.post('/v1/orders', body, { 'Idempotency-Key': key }).catch(() => undefined);
-      if (answer !== undefined && answer.status < 300) break;
+      isAccepted = answer !== undefined && answer.status < 300;
+      if (isAccepted) break;
       if (answer !== undefined && answer.status < 500 && answer.status !== 429) return undefined;
       await sleep(LOOK_MS, signal);
     }
+    // A later request of the same key would have found the order of a lost answer.
+    if (!isAccepted) return undefined;
     const isSettled = await this.waitFor(signal, async () => {
       const [order] = await read<{ status: string }>(STATUS, [key]);
       if (order !== undefined && !['reserved', 'placed', 'unresolved', 'delivered'].includes(order.status)) return true;
