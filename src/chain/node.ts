@@ -23,7 +23,7 @@ export interface NodeOptions {
   readonly connectionsMax?: number;
   /** Waits for a place in the request budget shared by all processes. Resolves to false when none is free in time. */
   readonly admit?: (path: string) => Promise<boolean>;
-  /** Called when the node throttles a request. */
+  /** Called when the node throttles a request, once for consecutive throttled answers. */
   readonly onThrottled?: (path: string) => void;
   /** Takes a place if the budget has some to spare; otherwise resolves to false. */
   readonly admitSpare?: () => Promise<boolean>;
@@ -335,7 +335,8 @@ export class TronNode {
 
   /** A gateway refused it, so no node behind it received the request. */
   private throttled(path: string, how: string): NodeError {
-    this.options.onThrottled?.(path);
+    // Further refusals in a row are of the same suspension, and say nothing about a rate.
+    if (this.throttledInARow === 0) this.options.onThrottled?.(path);
     this.backOff(THROTTLE_BACKOFF_MS);
     const silenceMs = Math.min(THROTTLE_BACKOFF_MS, THROTTLE_SILENCE_MS * 2 ** this.throttledInARow);
     this.throttledInARow = Math.min(this.throttledInARow + 1, 10);

@@ -3,9 +3,10 @@
  * more than the limit. TRON (TronGrid): over the limit a key is suspended for half a minute, so waiting briefly is
  * cheaper. Counted in Redis, or by each process for itself while Redis is unavailable.
  */
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { monotonicMs, sleep, withDeadline } from '../base/clock.js';
+import { LearnedLimit } from './learned-limit.js';
 
 export interface BudgetOptions {
   readonly redis: Redis;
@@ -32,25 +33,6 @@ const CALLERS_SHARE = 2;
 /** Shares reserved for broadcasts and heads together, and for broadcasts alone. */
 const URGENT_SHARE = 0.3;
 const BROADCAST_SHARE = 0.1;
-/**
- * The first learned limit is this share of the requests sent in the preceding second; each further one, of the last
- * limit.
- */
-const FIRST_LEARNED_SHARE = 0.5;
-const NEXT_LEARNED_SHARE = 0.7;
-/**
- * A node that throttles fewer requests per second than this means something else, such as a daily quota. Sending less
- * would not help.
- */
-const LEARN_FROM_PER_SEC = 10;
-/** The lowest learned limit: no order could be delivered with less. */
-const LEARNED_MIN = 5;
-/** A learned limit expires after this time, so that the provider's allowance is probed again. */
-const LEARNED_KEPT_SEC = 3600;
-/** Interval at which a process reads the limit that another one has learned. */
-const READ_EVERY_MS = 5000;
-/** The throttled answers of one burst lower the limit once. */
-const LEARN_EVERY_MS = 5000;
 const POLL_MS_MAX = 200;
 
 /**
@@ -74,31 +56,35 @@ return 0`;
 
 export class RequestBudget {
   private readonly key: string;
-  private limit: number;
   /** FIFO queues: a request never overtakes an older one of the same kind and process. */
   private readonly lines = new Map<Urgency | 'caller', Promise<unknown>>();
   private readonly local = new LocalPlaces();
   private readonly localCallers = new LocalPlaces();
   /** Requests that this process sent recently, for learning a limit. */
   private readonly sent = new LocalPlaces();
-  private checkedAtMs = Number.NEGATIVE_INFINITY;
-  private learnedAtMs = Number.NEGATIVE_INFINITY;
+  private readonly learned: LearnedLimit;
 
   constructor(private readonly options: BudgetOptions) {
-    this.limit = options.requestsPerSec;
     // Hashed, because the API key must not be stored in Redis.
     this.key = createHash('sha256').update(options.account).digest('hex').slice(0, 16);
+    const { prefix, redis } = options;
+    this.learned = new LearnedLimit({
+      redis,
+      keys: [`${prefix}:chain-learned:${this.key}`, `${prefix}:chain-rates:${this.key}`],
+      process: randomUUID(),
+      sent: (ms) => this.sent.count(ms),
+    });
   }
 
   /** The current limit, set or learned; 0 without one. */
   get requestsPerSec(): number {
-    return this.limit;
+    const { requestsPerSec } = this.options;
+    return requestsPerSec > 0 ? requestsPerSec : this.learned.perSec;
   }
 
   /** Resolves to true when the request may be sent, and to false when no place came free in time. */
   async admit(urgency: Urgency | boolean): Promise<boolean> {
-    this.readLearnedLimit();
-    if (this.limit === 0) return this.sent.note();
+    if (this.isUnlimited()) return true;
     const kind = typeof urgency === 'string' ? urgency : urgency ? 'broadcast' : 'other';
     return this.runInLine(kind, () => this.waitForPlace(kind, this.deadlineMs()));
   }
@@ -108,8 +94,7 @@ export class RequestBudget {
    * cannot crowd out other work.
    */
   async admitCaller(): Promise<boolean> {
-    this.readLearnedLimit();
-    if (this.limit === 0) return this.sent.note();
+    if (this.isUnlimited()) return true;
     const deadlineMs = this.deadlineMs();
     if (!(await this.runInLine('caller', () => this.waitForPlace('caller', deadlineMs)))) return false;
     return this.runInLine('other', () => this.waitForPlace('other', deadlineMs));
@@ -117,10 +102,9 @@ export class RequestBudget {
 
   /** Takes a place if half of them are free. Without Redis there are none to spare. */
   async admitSpare(): Promise<boolean> {
-    this.readLearnedLimit();
-    if (this.limit === 0) return this.sent.note();
+    if (this.isUnlimited()) return true;
     try {
-      return (await this.takeShared('all', Math.max(1, Math.floor(this.limit / 2)))) === 0;
+      return (await this.takeShared('all', Math.max(1, Math.floor(this.requestsPerSec / 2)))) === 0;
     } catch {
       return false;
     }
@@ -128,36 +112,17 @@ export class RequestBudget {
 
   /** Learns a limit from a throttled answer, unless one is set. Returns the new limit; undefined if it is unchanged. */
   learn(): number | undefined {
-    if (this.options.requestsPerSec > 0 || monotonicMs() - this.learnedAtMs < LEARN_EVERY_MS) return undefined;
-    const sent = this.sent.count(1000);
-    if (this.limit === 0 && sent < LEARN_FROM_PER_SEC) return undefined;
-    this.learnedAtMs = monotonicMs();
-    const learned = this.limit === 0 ? sent * FIRST_LEARNED_SHARE : this.limit * NEXT_LEARNED_SHARE;
-    this.limit = Math.max(LEARNED_MIN, Math.floor(learned));
-    this.checkedAtMs = monotonicMs();
-    void this.options.redis.set(this.learnedKey, this.limit, 'EX', LEARNED_KEPT_SEC).catch(() => undefined);
-    return this.limit;
-  }
-
-  private get learnedKey(): string {
-    return `${this.options.prefix}:chain-learned:${this.key}`;
+    return this.options.requestsPerSec > 0 ? undefined : this.learned.learn();
   }
 
   private deadlineMs(): number {
     return monotonicMs() + this.options.waitMaxMs;
   }
 
-  /** Reads the limit learned by another process, in the background. */
-  private readLearnedLimit(): void {
-    const { redis, requestsPerSec } = this.options;
-    if (requestsPerSec > 0 || monotonicMs() - this.checkedAtMs < READ_EVERY_MS || redis.status !== 'ready') return;
-    this.checkedAtMs = monotonicMs();
-    redis.get(this.learnedKey).then(
-      (text) => {
-        this.limit = text === null ? 0 : Math.max(1, Number.parseInt(text, 10) || 1);
-      },
-      () => undefined,
-    );
+  /** Returns true while there is no limit; the request is only counted then. */
+  private isUnlimited(): boolean {
+    if (this.options.requestsPerSec === 0) this.learned.share();
+    return this.requestsPerSec === 0 && this.sent.note();
   }
 
   private runInLine(line: Urgency | 'caller', work: () => Promise<boolean>): Promise<boolean> {
@@ -180,12 +145,14 @@ export class RequestBudget {
 
   /** Takes a place. Returns 0, or the milliseconds until one may be free. */
   private async take(kind: Urgency | 'caller'): Promise<number> {
-    const own = shareOf(kind, this.limit);
+    // A learned limit may have ended meanwhile.
+    if (this.requestsPerSec === 0) return 0;
+    const own = shareOf(kind, this.requestsPerSec);
     try {
       return await this.takeShared(kind === 'caller' ? 'callers' : 'all', own);
     } catch {
       const places = kind === 'caller' ? this.localCallers : this.local;
-      const part = kind === 'caller' ? own / LOCAL_SHARE : this.limit / LOCAL_SHARE;
+      const part = kind === 'caller' ? own / LOCAL_SHARE : this.requestsPerSec / LOCAL_SHARE;
       return places.take(Math.max(1, Math.floor(part)));
     }
   }
@@ -194,7 +161,7 @@ export class RequestBudget {
     const { redis, prefix } = this.options;
     if (redis.status !== 'ready') throw new Error('Redis is away');
     const key = `${prefix}:chain-places-${list}:${this.key}`;
-    const taken = redis.eval(TAKE, 1, key, limit, Math.max(limit, this.limit), WINDOW_MS * 1000);
+    const taken = redis.eval(TAKE, 1, key, limit, Math.max(limit, this.requestsPerSec), WINDOW_MS * 1000);
     const waitUs = await withDeadline(taken, REDIS_LIMIT_MS, 'the request budget');
     return Math.ceil(Number(waitUs) / 1000);
   }

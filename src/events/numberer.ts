@@ -28,7 +28,7 @@ const RESTART_STEP = 1_000_000n;
 const WAITING = {
   name: 'events_waiting',
   text: `SELECT (SELECT server_mark FROM event_numbering) IS DISTINCT FROM server_mark() AS restarts,
-      (SELECT extract(epoch FROM clock_timestamp() - at)::float8 FROM event
+      (SELECT greatest(extract(epoch FROM clock_timestamp() - at), 0)::float8 FROM event
         WHERE position IS NULL AND type IS NOT NULL ORDER BY id LIMIT 1) AS oldest_sec`,
 };
 
