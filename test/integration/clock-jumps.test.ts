@@ -2,10 +2,13 @@
 // disables or closes anything because of it. Work that the later clock postponed is due once the clock is set back.
 import { randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
+import { sleep } from '../../src/base/clock.js';
 import { AutoDelegationClaims } from '../../src/auto-delegations/auto-delegation-claims.js';
 import { pruneNonces } from '../../src/auth/nonce-retention.js';
 import type { Config } from '../../src/config/config.js';
 import type { SenderConfig } from '../../src/config/sender-config.js';
+import { holdNumbering } from '../../src/events/numbering-lock.js';
+import { Numberer } from '../../src/events/numberer.js';
 import { pruneEvents } from '../../src/events/retention.js';
 import { ClockWatch } from '../../src/fulfilment/loop/clock-watch.js';
 import { Pruning } from '../../src/fulfilment/loop/pruning.js';
@@ -168,6 +171,29 @@ it('work postponed by a clock an hour ahead is due once it is set back, and a la
     [projectId],
   );
   expect(late).toEqual({ deliveries: true, endpoints: true, spending: true });
+});
+
+it('an event of a clock an hour ahead has waited no negative time for its position', async () => {
+  const metrics = new Metrics();
+  const numberer = new Numberer(early, metrics, openLog('silent'));
+  const age = async (): Promise<number> =>
+    (await metrics.registry.getSingleMetric('event_numbering_age_seconds')?.get())?.values[0]?.value ?? Number.NaN;
+  await early.transaction(async (tx) => {
+    expect(await holdNumbering(tx)).toBe(true);
+    await step('1 hour');
+    await asAdmin(fixture.env['DATABASE_URL']!, async (client) => {
+      await client.query(`ALTER TABLE event DISABLE TRIGGER USER`);
+      await client.query(`INSERT INTO event (project_id, type) VALUES ($1, 'project.frozen')`, [projectId]);
+      await client.query(`ALTER TABLE event ENABLE TRIGGER USER`);
+    });
+    await step('0');
+    numberer.start();
+    for (let n = 0; n < 20; n += 1) {
+      expect(await age()).toBeGreaterThanOrEqual(0);
+      await sleep(50);
+    }
+  });
+  await numberer.stop();
 });
 
 async function seed(): Promise<void> {
