@@ -11,6 +11,7 @@ import { PLANTED_CLOCKS } from './planted-clocks.js';
 import { PLANTED_DEFENCES } from './planted-defences.js';
 import { PLANTED_IN_COMPANY } from './planted-in-company.js';
 import { PLANTED_IN_DOUBT } from './planted-in-doubt.js';
+import { PLANTED_EDGES } from './planted-edges.js';
 import { PLANTED_EXPLAIN } from './planted-explain.js';
 import { PLANTED_EVENTS } from './planted-events.js';
 import { PLANTED_COSTS } from './planted-costs.js';
@@ -45,6 +46,7 @@ export const PLANTED: readonly PlantedBug[] = [
   ...PLANTED_SIZING,
   ...PLANTED_USES,
   ...PLANTED_EXPLAIN,
+  ...PLANTED_EDGES,
   ...PLANTED_CLOCKS,
   ...PLANTED_IN_COMPANY,
   ...PLANTED_IN_DOUBT,
