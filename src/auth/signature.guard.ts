@@ -107,7 +107,7 @@ export class SignatureGuard implements CanActivate {
   private async identify(claim: Claim, asked: Asked): Promise<Identity> {
     const { source } = asked;
     const blockedSec = this.badSignatures.blockedSec(source);
-    if (!UUID.test(claim.merchant)) throw this.refuse(source);
+    if (!UUID.test(claim.merchant)) throw this.refuse(source, claim);
     let entry = this.directory.cached(claim.merchant);
     const isFresh = entry === undefined;
     if (entry === undefined) {
@@ -122,7 +122,7 @@ export class SignatureGuard implements CanActivate {
       const found = again === undefined ? undefined : identityIn(again, claim);
       if (found !== undefined) return found;
     }
-    throw this.refuse(source);
+    throw this.refuse(source, claim);
   }
 
   /**
@@ -147,14 +147,14 @@ export class SignatureGuard implements CanActivate {
       const entry = this.directory.cached(id, ageMs) ?? (await this.directory.load(id));
       const same = entry.secrets.find((each) => each.text === text && isInUse(each)) as KnownSecret | undefined;
       const identity = identityOf(entry, same, isHmac);
-      if (identity === undefined) throw invalidSignature();
+      if (identity === undefined) throw invalidSignature(isHmac);
       requireAllowed(identity, asked);
     };
   }
 
-  private refuse(source: string): ApiError {
+  private refuse(source: string, { nonce }: Claim): ApiError {
     const blockedSec = this.badSignatures.count(source);
-    return blockedSec > 0 ? tooManyFailures(blockedSec) : invalidSignature();
+    return blockedSec > 0 ? tooManyFailures(blockedSec) : invalidSignature(nonce !== undefined);
   }
 
   private async spend(name: BudgetName, project: KnownProject, response: Response): Promise<void> {
@@ -213,11 +213,15 @@ function requireMd5(project: KnownProject, route: Route): void {
   if (refusal !== undefined) throw refusal;
 }
 
-function invalidSignature(): ApiError {
+/** Names the common mistakes of the scheme that the caller used: only the MD5 signature depends on the order of keys. */
+function invalidSignature(isHmac: boolean): ApiError {
   return new ApiError(
     'INVALID_SIGNATURE',
-    'The signature does not match the body and the API key of this merchant. Common causes are unsorted keys ' +
-      'and a body that changed after it was signed.',
+    isHmac
+      ? 'X-CC-Signature does not match the request as it arrived and the API key of this merchant. Common causes are ' +
+          'a body that was serialised again after it was signed, another path or query, and another API key.'
+      : 'The signature does not match the body and the API key of this merchant. Common causes are unsorted keys ' +
+          'and a body that changed after it was signed.',
   );
 }
 

@@ -57,6 +57,8 @@ export function isAddress(text: string): boolean {
 }
 
 const HEX_ADDRESS = /^(?:0x)?(?:41)?[0-9a-f]{40}$/i;
+/** Some databases and forms convert addresses to lower case. */
+const LOWER_CASE = /^t[1-9a-z]{33}$/;
 const INVISIBLE = /[\p{Cf}\p{Cc}]/gu;
 
 /**
@@ -69,6 +71,7 @@ export function addressSlip(text: string): string | undefined {
   if (/^\s*tron:/i.test(text)) return 'must be the address alone, beginning with T, without "tron:"';
   if (HEX_ADDRESS.test(text.trim())) return 'must be in base58check form (T…), not in hex';
   if (isAddress(text.replaceAll(INVISIBLE, ''))) return 'must not contain invisible characters';
+  if (LOWER_CASE.test(text)) return 'must keep its upper-case letters, which this text has lost';
   return undefined;
 }
 

@@ -148,6 +148,13 @@ describe('a request signed by HMAC', () => {
     expectError(await ask(sent, headers), 'INVALID_SIGNATURE');
   });
 
+  test('is refused with causes of its own scheme, which sorts no keys', async () => {
+    const headers = hmacHeaders(customer.merchant, 'another key', POST);
+    const { body } = await ask(POST, headers);
+    expect(body.msg).toMatch(/X-CC-Signature.*serialised again/);
+    expect(body.msg).not.toMatch(/sorted/);
+  });
+
   test('is refused with another Idempotency-Key than it signed, or with an unsigned one', async () => {
     const signed = hmacHeaders(customer.merchant, customer.apiKey, { ...POST, idempotencyKey: 'a' });
     expectError(await ask(POST, { ...signed, 'Idempotency-Key': 'b' }), 'INVALID_SIGNATURE');

@@ -68,6 +68,7 @@ describe('a text that is nearly an address', () => {
     [`41${'ab'.repeat(20)}`, /not in hex/],
     [`0x${'AB'.repeat(20)}`, /not in hex/],
     [`0x41${'ab'.repeat(20)}`, /not in hex/],
+    [address.toLowerCase(), /upper-case letters/],
     [`${address.slice(0, 10)}\u200b${address.slice(10)}`, /invisible/],
   ])('rejects %j with the kind of mistake, in a body and in a command', (text, words) => {
     expect(addressSlip(text)).toMatch(words);

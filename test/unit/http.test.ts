@@ -79,6 +79,7 @@ describe('a request body', () => {
     ['{"name":"a","count":9007199254740992}', 'count', 'must be an integer from 0 to 9007199254740991'],
     ['{"name":"a","count":1e3}', 'count', 'must be an integer from 0 to 9007199254740991, written with digits only'],
     ['{"name":"a","count":-1}', 'count', 'must be an integer from 0 to 9007199254740991, written with digits only'],
+    ['{"name":"a","count":"65000"}', 'count', 'must be an integer from 0 to 9007199254740991, without quotes'],
     ['{"name":"a","count":true}', 'count', 'must be an integer from 0 to 9007199254740991'],
     ['{"name":"a","is_on":"true"}', 'is_on', 'must be true or false'],
     ['{"name":"a","is_on":1}', 'is_on', 'must be true or false'],

@@ -91,6 +91,7 @@ export const IsInteger = (
       const { min, max } = boundsOf(limits);
       if (typeof value === 'number' && value >= min && value <= max) return undefined;
       const bounds = `must be an integer from ${min.toString()} to ${max.toString()}`;
+      if (typeof value === 'string' && /^\s*\d+\s*$/.test(value)) return `${bounds}, without quotes`;
       return Number.isNaN(value) ? `${bounds}, written with digits only` : bounds;
     },
     openApi: (limits) => {
