@@ -30,9 +30,9 @@ import { startDevnet, type Devnet } from '../setup/devnet.js';
 import { createTestRedis, type TestRedis } from '../setup/redis.js';
 import { layProgram } from '../support/worker/signer-fixture.js';
 
-const COMMAND_LIMIT_MS = 60_000;
-const START_LIMIT_MS = 120_000;
-const RECLAIM_LIMIT_MS = 90_000;
+const COMMAND_LIMIT_MS = 180_000;
+const START_LIMIT_MS = 240_000;
+const RECLAIM_LIMIT_MS = 240_000;
 const STOP_GRACE_MS = 25_000;
 const SUN = 1_000_000;
 type Role = 'api' | 'worker' | 'cli';
@@ -108,7 +108,7 @@ beforeAll(async () => {
     TOKEN_CONTRACT: token,
     RATE_SOURCES: 'static',
   };
-}, 180_000);
+}, 300_000);
 
 afterAll(async () => {
   await Promise.all(running.map((each) => each.stop('SIGTERM', STOP_GRACE_MS)));
@@ -116,7 +116,7 @@ afterAll(async () => {
   await redis.close();
   await postgres.stop();
   rmSync(dir, { recursive: true });
-}, 180_000);
+}, 300_000);
 
 interface Said {
   readonly code: number;
@@ -296,7 +296,7 @@ test('the schema, and a login and keys for each process', async () => {
   const logins = Object.entries(passwords).map(([role, secret]) => [`DATABASE_PASSWORD_${role.toUpperCase()}`, secret]);
   await shell(typed('cli migrate roles'), { ...cliEnv, ...Object.fromEntries(logins) });
   cliEnv = await settingsOf('cli');
-}, 60_000);
+}, 300_000);
 
 test('the stake, hot keys that may do no more than they must, and the pool', async () => {
   const node = new Wallet(chain.fullUrl);
@@ -316,7 +316,7 @@ test('the stake, hot keys that may do no more than they must, and the pool', asy
   expect(await operate('cli price list')).toContain('3 600');
   await shell(`${typed('cli price set')} --yes`, cliEnv);
   expect(await operate('cli price list')).toMatch(/3 600\D+45\b/);
-}, 90_000);
+}, 300_000);
 
 test('API and worker, a project and a first order', async () => {
   const commands = spansIn(zero).filter((each) => each.startsWith('npm run start:'));
@@ -343,7 +343,7 @@ test('API and worker, a project and a first order', async () => {
   const briefly = spansIn(zero).find((each) => each.startsWith('"duration_sec":')) ?? '';
   brief = await order(receivers[1], `${briefly},`);
   await expectHistory(brief);
-}, 120_000);
+}, 300_000);
 
 async function expectHistory(said: Record<string, unknown>): Promise<void> {
   const txid = expect.stringMatching(/^[0-9a-f]{64}$/) as string;
@@ -420,7 +420,7 @@ test('the signer takes the hot keys over, and the worker delivers without any ke
   const doctor = await shell(typed('cli doctor'), { ...cliEnv, SIGNER_SOCKET });
   expect(doctor).toContain('signer');
   await expectHistory(await order(receivers[2]));
-}, 120_000);
+}, 300_000);
 
 test('the short rental ends, and the records agree', async () => {
   if (brief === undefined) throw new Error('it was never rented');
@@ -430,7 +430,7 @@ test('the short rental ends, and the records agree', async () => {
   expect(spansIn(zero)).toContain('reclaimed_at');
   await until(async () => (await isBack()) ?? undefined, RECLAIM_LIMIT_MS, 'the reclaim');
   await operate('cli verify');
-}, 120_000);
+}, 300_000);
 
 test('every command of the page has run', () => {
   expect([...untyped]).toEqual([]);
