@@ -30,7 +30,7 @@ beforeAll(async () => {
   pipeline = await openPipeline(testDatabase.url, env);
   other = await openPipeline(testDatabase.url, env);
   keys = apiKeysOn(pipeline.database, pipeline.app);
-}, 60_000);
+});
 
 afterAll(async () => {
   await other.close();

@@ -29,7 +29,7 @@ let fixture: OrderFixture;
 beforeAll(async () => {
   autoDelegations = await openAutoDelegationFixture();
   ({ fixture } = autoDelegations);
-}, 60_000);
+});
 
 afterAll(() => fixture.close());
 

@@ -18,7 +18,7 @@ let cli: Cli;
 beforeAll(async () => {
   autoDelegations = await openAutoDelegationFixture();
   cli = cliWith({ ...autoDelegations.fixture.env, USER: 'tester' });
-}, 60_000);
+});
 
 afterAll(() => autoDelegations.fixture.close());
 

@@ -9,7 +9,7 @@ let fixture: WebhookFixture;
 
 beforeAll(async () => {
   fixture = await openWebhookFixture();
-}, 60_000);
+});
 
 afterAll(() => fixture.close());
 

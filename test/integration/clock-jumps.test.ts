@@ -39,7 +39,7 @@ beforeAll(async () => {
   await asAdmin(fixture.env['DATABASE_URL']!, installSteppedClock);
   projectId = (await makeCustomer(fixture.api)).merchant;
   await seed();
-}, 60_000);
+});
 
 afterEach(async () => {
   jest.restoreAllMocks();

@@ -28,7 +28,7 @@ beforeAll(async () => {
   database = fixture.api.database;
   customer = await makeCustomer(fixture.api);
   projectId = customer.merchant;
-}, 60_000);
+});
 
 afterAll(() => fixture.close());
 

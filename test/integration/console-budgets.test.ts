@@ -15,7 +15,7 @@ let merchants: TestConsole;
 beforeAll(async () => {
   test = await createTestDatabase();
   merchants = await openConsole(test.url, 'merchant', { GENERAL_RATE_LIMIT_PER_MINUTE: BUDGET.toString() });
-}, 60_000);
+});
 
 afterAll(async () => {
   await merchants.close();

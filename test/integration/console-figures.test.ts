@@ -29,7 +29,7 @@ beforeAll(async () => {
   operators = await openConsole(url, 'operator');
   merchants = await openConsole(url, 'merchant');
   admin = await operators.signedIn('admin');
-}, 120_000);
+});
 
 afterAll(async () => {
   await merchants.close();

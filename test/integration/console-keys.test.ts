@@ -33,7 +33,7 @@ beforeAll(async () => {
   owner = await merchants.signedIn('owner', mine.merchant);
   member = await merchants.signedIn('member', mine.merchant);
   admin = await operators.signedIn('admin');
-}, 120_000);
+});
 
 afterAll(async () => {
   await operators.close();

@@ -35,7 +35,7 @@ beforeAll(async () => {
   const ledger = operators.app.get(Ledger);
   for (const count of [1, 2, 3]) await ledger.topUp(project, credits(count * USD), `bank-${count.toString()}`, AUTHOR);
   await ledger.topUp(other, credits(9 * USD), 'bank-other', AUTHOR);
-}, 120_000);
+});
 
 afterAll(async () => {
   await merchants.close();

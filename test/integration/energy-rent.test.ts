@@ -24,12 +24,12 @@ beforeAll(async () => {
   // A new Redis refuses signatures from its first second.
   const first = await newRenter();
   await until(async () => ((await first.http.get('/v1/balance')).status === 200 ? true : undefined), 10_000, 'nonces');
-}, 90_000);
+});
 
 afterAll(async () => {
   await hasty.close();
   await fixture.close();
-}, 60_000);
+});
 
 interface Renter {
   readonly client: FamilyClient;
@@ -393,5 +393,5 @@ describe('a rental that is delivered', () => {
     } finally {
       await worker.process.stop();
     }
-  }, 120_000);
+  });
 });

@@ -48,7 +48,7 @@ beforeAll(async () => {
     HEADERS_TIMEOUT_SEC: '1',
   });
   customer = await makeCustomer(fixture.api);
-}, 60_000);
+});
 
 afterAll(async () => {
   await frail.close();

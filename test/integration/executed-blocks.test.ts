@@ -54,7 +54,7 @@ beforeAll(async () => {
   paid = Number((await chain.control('mine', { count: 1 }))['head']);
   txids = [...txids, (await sent)['id'] as string];
   await chain.control('mine', { count: 3 });
-}, 60_000);
+});
 
 afterEach(() => {
   solid.rest();

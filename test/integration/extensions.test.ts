@@ -428,7 +428,7 @@ describe('against the reclaim', () => {
     expect(won.extended + won.reclaimed).toBe(200);
     expect(Math.min(won.extended, won.reclaimed)).toBeGreaterThan(0);
     expect(await foundByVerify()).toEqual([]);
-  }, 180_000);
+  });
 });
 
 const PAST_THE_END = 22;

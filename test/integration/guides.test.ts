@@ -12,7 +12,7 @@ let api: ApiProcess;
 beforeAll(async () => {
   database = await createTestDatabase();
   api = await startApi(settings(database.url, { PORT: '0' }));
-}, 60_000);
+});
 
 afterAll(async () => {
   await api.process.stop();

@@ -34,7 +34,7 @@ beforeAll(async () => {
   customer = new HmacCustomer(pipeline.baseUrl, merchant, apiKey);
   await settled();
   await reached(other);
-}, 60_000);
+});
 
 afterAll(async () => {
   redis.disconnect();

@@ -21,7 +21,7 @@ let keys: ApiKeys;
 beforeAll(async () => {
   fixture = await openOrderFixture();
   keys = apiKeysOn(fixture.api.database, fixture.api.app);
-}, 60_000);
+});
 
 afterAll(async () => {
   await fixture.close();
@@ -87,7 +87,7 @@ test('accepts exactly what each cap allows of 200 concurrent orders by one key a
       [free.id, 40 * PRICE],
     ]),
   );
-}, 120_000);
+});
 
 test('a cap holds even if all orders were checked before the first of them was charged', async () => {
   const primary = await project();

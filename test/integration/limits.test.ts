@@ -13,7 +13,7 @@ let customer: Customer;
 beforeAll(async () => {
   fixture = await openOrderFixture();
   customer = await makeCustomer(fixture.api, 1_000_000_000_000_000n);
-}, 60_000);
+});
 
 afterAll(() => fixture.close());
 

@@ -12,7 +12,7 @@ beforeAll(async () => {
   fixture = await openWebhookFixture();
   customer = await fixture.newCustomer();
   webhook = (await fixture.newWebhook(customer)).id;
-}, 60_000);
+});
 
 afterAll(async () => {
   await fixture.close();

@@ -20,7 +20,7 @@ let places = 0;
 beforeAll(async () => {
   receivers = await openReceivers();
   fixture = await openWebhookFixture({ GENERAL_RATE_LIMIT_PER_MINUTE: '1000000' });
-}, 60_000);
+});
 
 afterAll(async () => {
   await fixture.close();
@@ -183,7 +183,7 @@ it('after a cut anywhere it continues without a gap and without repeating an eve
   } finally {
     server.close();
   }
-}, 60_000);
+});
 
 /** Returns a URL on which no server listens. */
 async function urlOfNobody(): Promise<string> {

@@ -25,7 +25,7 @@ const step = (by: string) => admin((client) => stepClock(client, by));
 beforeAll(async () => {
   fixture = await openTestProjectFixture();
   await admin(installSteppedClock);
-}, 90_000);
+});
 
 beforeEach(async () => {
   await step('0');

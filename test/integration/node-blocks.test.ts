@@ -25,7 +25,7 @@ beforeAll(async () => {
   await chain.control('mine', { count: 1 });
   await staked;
   filled = Number((await chain.control('mine', { count: 2 }))['head']) - 2;
-}, 60_000);
+});
 
 afterEach(() => {
   full.mend();

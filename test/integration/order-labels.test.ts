@@ -23,7 +23,7 @@ beforeAll(async () => {
   };
   fixture = await openOrderFixture(extra);
   ({ api } = fixture);
-}, 60_000);
+});
 
 afterAll(async () => {
   await fixture.close();

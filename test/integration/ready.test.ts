@@ -21,12 +21,12 @@ beforeAll(async () => {
   const env = settings(test.url);
   expect((await cliWith(env)('migrate')).code).toBe(0);
   members = await Promise.all([startProcess('api', env), startProcess('worker', env)]);
-}, 60_000);
+});
 
 afterAll(async () => {
   await Promise.all(members.map(({ process }) => process.stop()));
   await test.drop();
-}, 60_000);
+});
 
 const byHand = (text: string, values: unknown[] = []): Promise<unknown> =>
   asAdmin(test.url, (client) => client.query(text, values));

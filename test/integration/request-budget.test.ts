@@ -66,7 +66,7 @@ it('no second has more requests than the limit, broadcasts and heads included, f
   expect(admitted.broadcast).toBeGreaterThan(0);
   expect(admitted.head).toBeGreaterThan(0);
   expect(times.length).toBeGreaterThanOrEqual(LIMIT);
-}, 30_000);
+});
 
 it('a broadcast and a head get places however much else is requested', async () => {
   const budget = new RequestBudget({

@@ -44,7 +44,7 @@ beforeAll(async () => {
   customer = await makeCustomer(fixture.api, 100_000_000_000n);
   client = clientOf(customer);
   worker = await startNode('dist/bundle/main.worker.js', { name: 'the worker', env: envAs(fixture.env, 'worker') });
-}, 180_000);
+});
 
 afterAll(async () => {
   await worker.stop();

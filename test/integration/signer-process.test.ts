@@ -102,7 +102,7 @@ const read = (user: User, path: string) =>
 beforeAll(async () => {
   lay();
   signer = await startSigner();
-}, 60_000);
+});
 
 afterAll(async () => {
   await signer?.stop('SIGTERM', 10_000);

@@ -39,7 +39,7 @@ beforeAll(async () => {
   await new Wallet(chain.fullUrl).send('createtransaction', native, payer);
   paid = Number((await chain.control('mine', { count: 1 }))['head']);
   await chain.control('mine', { count: 100 });
-}, 60_000);
+});
 
 beforeEach(() => {
   blocks = new SolidBlocks();

@@ -418,5 +418,5 @@ describe('over HTTP', () => {
     await new Promise((resolve) => socket.once('close', resolve).resume());
     const part = Buffer.concat(received).toString('latin1');
     expect([part.startsWith('HTTP/1.1 200'), part.endsWith('0\r\n\r\n')]).toEqual([true, false]);
-  }, 120_000);
+  });
 });

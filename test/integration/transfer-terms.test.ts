@@ -12,7 +12,7 @@ let live: HmacCustomer;
 beforeAll(async () => {
   fixture = await openTestProjectFixture();
   live = await fixture.customer({ isTest: false, balance: 100_000_000_000n });
-}, 90_000);
+});
 
 afterAll(() => fixture.close());
 

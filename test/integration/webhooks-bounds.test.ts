@@ -14,7 +14,7 @@ let api: TestApi;
 beforeAll(async () => {
   fixture = await openWebhookFixture();
   ({ api } = fixture);
-}, 60_000);
+});
 
 afterAll(() => fixture.close());
 

@@ -12,7 +12,7 @@ let fixture: DeliveryFixture;
 
 beforeAll(async () => {
   fixture = await openDeliveryFixture();
-}, 60_000);
+});
 
 afterEach(() => fixture.endAll());
 afterAll(() => fixture.close());

@@ -16,7 +16,7 @@ let database: Database;
 beforeAll(async () => {
   fixture = await openWebhookFixture();
   database = fixture.api.database;
-}, 60_000);
+});
 
 afterAll(() => fixture.close());
 

@@ -22,7 +22,7 @@ let fixture: DeliveryFixture;
 
 beforeAll(async () => {
   fixture = await openDeliveryFixture();
-}, 60_000);
+});
 
 afterEach(() => fixture.endAll());
 afterAll(() => fixture.close());

@@ -227,7 +227,7 @@ describe('the delegations of open legs', () => {
     await settledOrder(worker, receivers[3]);
     expect(await found(worker, receivers[3]!, 4)).toBe(0);
     expect(await found(worker, receivers[3]!, Number.POSITIVE_INFINITY)).toBe(1);
-  }, 60_000);
+  });
 });
 
 describe('an invalid answer', () => {

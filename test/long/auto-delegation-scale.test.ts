@@ -62,7 +62,7 @@ beforeAll(async () => {
     await tx.query({ text: RENTALS, query_timeout: 60_000 }, [addresses]);
     await tx.query({ text: 'ANALYZE auto_delegation, pool_wallet, orders, leg, chain_tx', query_timeout: 60_000 });
   });
-}, 120_000);
+});
 afterAll(async () => {
   await database.source.destroy();
   await store.drop();

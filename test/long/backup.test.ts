@@ -65,14 +65,14 @@ beforeAll(async () => {
   await open();
   await fillPool(api!, chain);
   customer = await makeCustomer(api!);
-}, 120_000);
+});
 
 afterAll(async () => {
   await close();
   await chain.stop();
   await redis.close();
   await rm(dir, { recursive: true, force: true });
-}, 180_000);
+});
 
 test('after an old backup is restored, what it missed is reported and nothing is sold', async () => {
   await buy(chain.receivers[0]!);

@@ -14,7 +14,7 @@ let projects: ReadyProjects;
 
 beforeAll(async () => {
   projects = await ReadyProjects.open();
-}, 180_000);
+});
 
 afterAll(async () => {
   await projects.fixture.close();

@@ -39,7 +39,7 @@ beforeAll(async () => {
   [project, other] = [await makeProject('=Shop, "one"'), await makeProject('Other')];
   owner = await merchants.signedIn('owner', project);
   outsider = await merchants.signedIn('owner', other);
-}, 120_000);
+});
 
 afterAll(async () => {
   await merchants.close();

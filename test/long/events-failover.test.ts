@@ -78,4 +78,4 @@ it('after a failover that lost commits, a caller who goes on from the last posit
     await standby?.remove();
     await rm(dataDir, { recursive: true, force: true });
   }
-}, 120_000);
+});

@@ -33,7 +33,7 @@ beforeAll(async () => {
   });
   api = await openApi(env);
   numberer = new Numberer(api.database, new Metrics(), openLog('silent'));
-}, 180_000);
+});
 
 afterAll(async () => {
   await api.close();
@@ -112,7 +112,7 @@ test('a quiet stream has a comment within its 15 s, with the position that it ha
   await until(() => (stream.comments > before + 1 ? true : undefined), LIMIT_MS, 'a comment');
   expect(stream.events).toEqual([]);
   stream.cut();
-}, 180_000);
+});
 
 test('an eleventh stream of a project is refused until one of them is over', async () => {
   const [reader, other] = [await newReader(), await newReader()];
@@ -199,7 +199,7 @@ test('a reader that is cut off anywhere goes on without a gap and without a repe
   }
   expect(positions).toEqual(upTo(written));
   expect(cutter.cuts()).toBeGreaterThan(20);
-}, 120_000);
+});
 
 /** Returns the number of streams that ended in this process for this reason. */
 async function endedBy(by: string): Promise<number> {
@@ -224,7 +224,7 @@ test('a reader that accepts nothing is cut off with little of the log in memory,
   await has(resumed, 400 - lazy.events.length);
   expect([...lazy.positions, ...resumed.positions]).toEqual(upTo(400));
   for (const stream of [eager, resumed]) stream.cut();
-}, 120_000);
+});
 
 describe('a process of its own', () => {
   /** Returns the bytes of its heap and buffers after garbage collection. */
@@ -276,5 +276,5 @@ describe('a process of its own', () => {
     } finally {
       await member.process.stop();
     }
-  }, 180_000);
+  });
 });

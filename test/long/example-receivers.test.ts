@@ -75,7 +75,7 @@ beforeAll(async () => {
     WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8',
   });
   sender = await openSender(fixture.env);
-}, 180_000);
+});
 
 afterAll(async () => {
   await sender.app.close();

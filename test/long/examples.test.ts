@@ -58,7 +58,7 @@ beforeAll(async () => {
   fixture = await openOrderFixture({ DURATION_MIN_SEC: String(RENTAL_SEC) });
   customer = await makeCustomer(fixture.api);
   worker = await startNode('dist/bundle/main.worker.js', { name: 'the worker', env: envAs(fixture.env, 'worker') });
-}, 180_000);
+});
 
 afterAll(async () => {
   await worker.stop();

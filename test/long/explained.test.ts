@@ -65,7 +65,7 @@ it('names a wallet with an explained excess again when the excess grows', async 
   expect(await fingerprintsOf('capacity')).toEqual([]);
   await over(1);
   expect(await fingerprintsOf('capacity')).toEqual([found]);
-}, 90_000);
+});
 
 it('an explanation can be withdrawn, and that is recorded', async () => {
   await drift(20);

@@ -154,7 +154,7 @@ it('a held order does not move, and a gauge shows it until it does', async () =>
   });
   await untilSeen(key, 'reclaimed and over', ({ over }) => over);
   await until(async () => ((await heldTransactions()) === 0 ? true : undefined), LIMIT_MS, 'nothing being held');
-}, 120_000);
+});
 
 it.each(['orders', 'leg', 'pool_slot', 'credit_account', 'credit_entry'])(
   'while another session holds the whole table %s, purchases are refused for now, and all goes on by itself afterwards',

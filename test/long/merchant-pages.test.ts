@@ -83,7 +83,7 @@ beforeAll(async () => {
   processes.push(await startNode('dist/bundle/main.sender.js', { name: 'the sender', env: sender }));
   const cli = cliWith({ ...fixture.env, DEPOSIT_XPUB: XPUB });
   expect((await cli('deposits', 'use-account', '--yes', '--actor', 'test', '--reason', 'a test')).err).toBe('');
-}, 180_000);
+});
 
 afterAll(async () => {
   await Promise.all(processes.map((process) => process.stop()));

@@ -27,7 +27,7 @@ describe('migrate roles', () => {
 
   beforeAll(async () => {
     postgres = await startPostgres({ durable: false });
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await postgres.stop();
@@ -212,5 +212,5 @@ describe('migrate roles', () => {
     } finally {
       await server.stop();
     }
-  }, 60_000);
+  });
 });

@@ -47,7 +47,7 @@ beforeAll(async () => {
   };
   fixture = await openOrderFixture(here);
   sender = await openSender({ ...fixture.env, ...here });
-}, 180_000);
+});
 
 beforeEach(async () => {
   const made = await makeCustomer(fixture.api);
@@ -238,7 +238,7 @@ const WALK: readonly Step[] = [
 it('every command of the page works, in its order, and there is no other', async () => {
   expect(COMMANDS).toEqual(WALK.map(([line]) => line));
   for (const [line, walk] of WALK) await walk(line);
-}, 180_000);
+});
 
 it('an order that the records lost, or that was never written down, is found by reconciling, once', async () => {
   await buy('known', 3);

@@ -190,7 +190,7 @@ describe('Postgres', () => {
     } finally {
       await proxy.close();
     }
-  }, 60_000);
+  });
 
   test('away for a moment, an order under way is accepted all the same', async () => {
     const customer = await makeCustomer(fixture.api);
@@ -232,7 +232,7 @@ describe('Postgres', () => {
     } finally {
       await blocker.end();
     }
-  }, 60_000);
+  });
 });
 
 describe('one project that reads page after page', () => {
@@ -267,7 +267,7 @@ describe('one project that reads page after page', () => {
     } finally {
       await Promise.all([blocker.end(), watcher.end()]);
     }
-  }, 60_000);
+  });
 });
 
 describe('a purchase of unknown outcome', () => {

@@ -33,7 +33,7 @@ beforeAll(async () => {
     startApi({ ...env, PROJECT_CACHE_SEC: '30' }),
     startApi({ ...env, PROJECT_CACHE_SEC: '2' }),
   ]);
-}, 180_000);
+});
 
 afterAll(async () => {
   await Promise.all([steady.process.stop(), brief.process.stop()]);

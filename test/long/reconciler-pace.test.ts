@@ -79,7 +79,7 @@ it('a pass that waited for slow nodes is followed by the next one without an ext
     return (await passedAt()) === first ? undefined : true;
   };
   await until(next, LIMIT_MS, 'the next pass');
-}, 120_000);
+});
 
 it('a pass that outlasts its lease keeps its turn, and its findings stay visible', async () => {
   await fixture.delegateForeign(1, fixture.service.accounts[2]!.address, 1000);
@@ -92,7 +92,7 @@ it('a pass that outlasts its lease keeps its turn, and its findings stay visible
   await pass.goOn();
   expect(await turn()).toMatchObject({ fence, isHeld: null, passed_at: expect.any(String) });
   expect(await fixture.metric('orphan_chain_tx')).toEqual(['orphan_chain_tx 1']);
-}, 120_000);
+});
 
 it('a pass whose turn another worker took counts for nothing, and is not shown as made', async () => {
   const pass = await heldPass(other);
@@ -103,7 +103,7 @@ it('a pass whose turn another worker took counts for nothing, and is not shown a
   await pass.goOn();
   expect(await turn()).toEqual(taken);
   expect(await fixture.metric('reconcile_age_seconds', other)).toEqual(['reconcile_age_seconds +Inf']);
-}, 120_000);
+});
 
 it('a failed pass is not shown as made, its process rests, and another worker makes the next one', async () => {
   const failing = await fixture.openWorker({ RECONCILE_SEC: '300' });
@@ -123,4 +123,4 @@ it('a failed pass is not shown as made, its process rests, and another worker ma
   }
   await other.get(Reconciler).reconcile();
   expect((await turn()).passed_at).not.toBeNull();
-}, 120_000);
+});

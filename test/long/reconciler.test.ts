@@ -354,7 +354,7 @@ it('fulfils nothing on another server, or from restored data, before the chain i
     'the order being delivered after the search',
   );
   expect(await passed()).toEqual(before);
-}, 60_000);
+});
 
 it('holds an order found in another server’s past no longer than the search', async () => {
   const id = (await fixture.rent(receiver(2), 10_000)).toString();
@@ -375,7 +375,7 @@ it('holds an order found in another server’s past no longer than the search', 
   await until(isOver, 30_000, 'the end of the search');
   expect(await seen()).toMatchObject({ settled: true, held: false });
   expect(await chainTxsOf(id)).toEqual([{ purpose: 'delegate', status: 'solid', attempt: 1 }]);
-}, 60_000);
+});
 
 it('dropped bytes that are in a block are an unrecorded act, and reclaimed', async () => {
   const id = (await fixture.rent(receiver(1), 65_000)).toString();
@@ -408,7 +408,7 @@ it('dropped bytes that are in a block are an unrecorded act, and reclaimed', asy
     'reclaiming what was dropped and sent',
   );
   await fixture.explainAll();
-}, 60_000);
+});
 
 it('a wallet without bandwidth and TRX stops selling', async () => {
   const wallet = fixture.service.poolWallets[2]!;

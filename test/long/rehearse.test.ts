@@ -47,7 +47,7 @@ beforeAll(async () => {
     ...{ PATH: process.env['PATH']!, HOME: process.env['HOME'] ?? '/' },
     ...{ BASE_URL: customer.baseUrl, MERCHANT: customer.merchant, API_KEY: customer.apiKey },
   };
-}, 180_000);
+});
 
 afterAll(async () => {
   await sender.app.close();

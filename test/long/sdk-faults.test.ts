@@ -14,7 +14,7 @@ let fixture: OrderFixture;
 
 beforeAll(async () => {
   fixture = await openOrderFixture();
-}, 180_000);
+});
 
 afterAll(async () => {
   await fixture.close();
@@ -83,7 +83,7 @@ it('a thousand purchases through a proxy that loses, delays and repeats are a th
   expect(await counted(customer)).toEqual({ orders: PURCHASES, keys: PURCHASES, charges: PURCHASES });
   const charged = orders.reduce((sum, { credits }) => sum + credits, 0);
   expect(before - (await balanceOf(customer))).toBe(charged);
-}, 180_000);
+});
 
 /** Faults that leave open if the request was taken or will be. */
 const OPEN_ENDED: readonly Fault[] = ['request lost', 'answer lost', 'answer cut short', 'bad gateway', 'request late'];

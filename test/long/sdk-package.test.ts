@@ -44,7 +44,7 @@ beforeAll(async () => {
   customers = { 'ES modules': esm, CommonJS: cjs };
   for (const { apiKey } of [esm, cjs]) noteSecret('API key', apiKey);
   worker = await startNode('dist/bundle/main.worker.js', { name: 'the worker', env: envAs(fixture.env, 'worker') });
-}, 180_000);
+});
 
 afterAll(async () => {
   await worker.stop();

@@ -27,7 +27,7 @@ beforeAll(async () => {
     return;
   }
   machine = await Machine.start();
-}, 120_000);
+});
 
 afterAll(async () => {
   if (why === undefined) await machine.stop();

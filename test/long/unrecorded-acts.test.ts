@@ -23,7 +23,7 @@ beforeAll(async () => {
   await fixture.syncAll();
   const stake = { owner_address: outsider().address, frozen_balance: 200_000_000, resource: 'ENERGY' };
   await fixture.solid(await fixture.service.wallet.send('freezebalancev2', stake, outsider()));
-}, 120_000);
+});
 
 afterAll(() => fixture.close());
 
@@ -143,7 +143,7 @@ it('orders are delivered, settled and reclaimed despite a contract and a transfe
   }
   for (const key of keys) await expectReclaimed(key);
   await expectPeace();
-}, 120_000);
+});
 
 /** Waits until the orphan is reclaimed, and explains it as the operator would. */
 async function undelegated(to: string, before: number): Promise<void> {
@@ -174,7 +174,7 @@ describe('while no block can be read', () => {
     expect(await unreadable('unsearched')).toBe(0);
     await undelegated(receiver(1), before);
     await expectPeace();
-  }, 90_000);
+  });
 
   it('orders go on by asking for each transaction where those lists fail too, and the search continues', async () => {
     await failBlocks('getblockbynum', 'gettransactioninfobyblocknum');
@@ -191,7 +191,7 @@ describe('while no block can be read', () => {
     await control('faults/clear', {});
     await expectPeace();
     expect((await fixture.buy(receiver(2))).status).toBe(202);
-  }, 90_000);
+  });
 
   it('an act in a block that was skipped is found later, also by another worker', async () => {
     await expectPeace();
@@ -212,7 +212,7 @@ describe('while no block can be read', () => {
     }
     await undelegated(receiver(2), before);
     await expectPeace();
-  }, 90_000);
+  });
 });
 
 it.each(SECOND_OWNERS)(
