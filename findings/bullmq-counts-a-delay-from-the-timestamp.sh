@@ -10,6 +10,7 @@ cd "$dir"
 npm init -y >/dev/null
 timeout 100 npm install --no-audit --no-fund --silent --prefer-offline bullmq@6.7.0 ioredis@5.11.1 >/dev/null
 if ! command -v redis-server >/dev/null; then echo 'this needs redis-server in PATH'; exit 1; fi
+redis-server --version
 port=$(node -e "const s = require('node:net').createServer().listen(0, '127.0.0.1', () => { console.log(s.address().port); s.close(); })")
 redis-server --port "$port" --bind 127.0.0.1 --save '' --appendonly no --dir "$dir" >/dev/null &
 trap 'kill %1; rm -rf "$dir"' EXIT

@@ -3,7 +3,7 @@
 # Seen: tronweb takes the fields that the domain has. @metamask/eth-sig-util takes the listed type EIP712Domain, and
 # without it hashes an empty domain: the digest is another one, and the same for each shop name, chain and contract.
 # With the type listed both agree, but tronweb refuses types that list it.
-# Why it matters: a payment approval that was signed for one shop cannot be verified, or fits another shop too.
+# Why it matters: a payment approval that one library signed is refused by the other, with the same types and domain.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

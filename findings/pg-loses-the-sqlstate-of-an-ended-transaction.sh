@@ -14,6 +14,7 @@ bin=$(find /usr/lib/postgresql -path '*/bin/initdb' 2>/dev/null | sort -V | tail
 [ -n "$bin" ] || bin=$(command -v initdb || true)
 if [ -z "$bin" ]; then echo 'this needs the programs of Postgres'; exit 1; fi
 bin=$(dirname "$bin")
+"$bin/postgres" --version
 port=$(node -e "const s = require('node:net').createServer().listen(0, '127.0.0.1', () => { console.log(s.address().port); s.close(); })")
 as=()
 if [ "$(id -u)" -eq 0 ]; then chown postgres "$dir"; as=(runuser -u postgres --); fi

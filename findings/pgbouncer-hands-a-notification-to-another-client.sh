@@ -13,6 +13,7 @@ bin=$(find /usr/lib/postgresql -path '*/bin/initdb' 2>/dev/null | sort -V | tail
 [ -n "$bin" ] || bin=$(command -v initdb || true)
 if [ -z "$bin" ]; then echo 'this needs the programs of Postgres'; exit 1; fi
 bin=$(dirname "$bin")
+"$bin/postgres" --version
 if ! command -v pgbouncer >/dev/null; then echo 'this needs pgbouncer in PATH'; exit 1; fi
 pgbouncer --version | head -1
 free_port() { node -e "const s = require('node:net').createServer().listen(0, '127.0.0.1', () => { console.log(s.address().port); s.close(); })"; }

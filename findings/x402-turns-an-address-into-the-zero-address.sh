@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# Guess: toBase58 and toEvmHex of a TRON payment library are inverse, and what is no address is refused.
+# Guess: toBase58 and toEvmHex of a TRON payment library are inverse.
 # Seen: toBase58 of @bankofai/x402 writes no checksum: 29 characters that begin with 5, instead of 34 with T. toEvmHex
-# takes each text that it does not know for the zero address and only warns on the console, so the way back ends there.
-# An address whose last character is wrong is converted as if it were right.
+# does not know that text, answers the zero address and only warns on the console, so the way back ends there.
 # Why it matters: a refund to the converted address of a payer goes to T9yD14…, which nobody can spend from.
 set -euo pipefail
 dir=$(mktemp -d)
@@ -19,14 +18,12 @@ const seen = {
   'toEvmHex(address)': toEvmHex(address),
   'toBase58(hex)': toBase58(hex),
   'toEvmHex(toBase58(hex))': toEvmHex(toBase58(hex)),
-  'toEvmHex of another last character': toEvmHex(`${address.slice(0, -1)}8`),
 };
 console.log('@bankofai/x402 0.5.8', seen);
 assert.deepEqual(seen, {
   'toEvmHex(address)': hex,
   'toBase58(hex)': '51C4zwGUnsdcuLBUzz39hXLjs85UC',
   'toEvmHex(toBase58(hex))': `0x${'0'.repeat(40)}`,
-  'toEvmHex of another last character': hex,
 });
 process.exit(0);
 JS

@@ -111,3 +111,32 @@ test('getMaxCpuTimeOfOneTx bounds a run, and --constant-call-timeout-ms that of 
     await other.node.stop();
   }
 });
+
+interface Parameter {
+  readonly key: string;
+  readonly value?: number;
+}
+
+// TRON: Wallet.getChainParameters at GreatVoyage-v4.8.2 and -v4.8.0. A zero has no value there.
+test.each([
+  ['getAllowEnergyAdjustment', 'TIP-653', 1, 0],
+  ['getAllowStrictMath', 'TIP-697', 1, 0],
+  ['getConsensusLogicOptimization', 'DposService.validBlock', 1, 0],
+  ['getAllowTvmCancun', 'TIP-650, TIP-651', 1, 0],
+  ['getAllowTvmBlob', 'TIP-745', 1, 0],
+  ['getAllowTvmSelfdestructRestriction', 'TIP-6780', 1, undefined],
+  ['getProposalExpireTime', 'ProposalUtil', 259_200_000, undefined],
+  ['getAllowTvmOsaka', 'TIP-7939, TIP-7951', 1, undefined],
+  ['getAllowTvmPrague', 'TIP-2935', 1, undefined],
+  ['getAllowHardenResourceCalculation', 'TIP-833', 1, undefined],
+  ['getAllowHardenExchangeCalculation', 'TIP-836', 1, undefined],
+])('%s (%s) is %p at 4.8.2 and %p at 4.8.0', async (key, _source, now, before) => {
+  const [latestValue, formerValue] = await Promise.all(
+    [latest, former].map(async (chain) => {
+      const list = (await chain.post('getchainparameters'))['chainParameter'] as readonly Parameter[];
+      const found = list.find((parameter) => parameter.key === key);
+      return found === undefined ? undefined : (found.value ?? 0);
+    }),
+  );
+  expect([latestValue, formerValue]).toEqual([now, before]);
+});

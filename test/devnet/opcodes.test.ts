@@ -314,7 +314,7 @@ test('SELFDESTRUCT in the transaction of its creation deletes the contract (Repo
   expect((await latest.post('getaccount', { address }))['balance']).toBe(5);
 });
 
-test('SELFDESTRUCT at 4.8.0 is free and deletes the contract; the energy adjustment adds 25 000 (TIP-652)', async () => {
+test('SELFDESTRUCT at 4.8.0 is free and deletes the contract; the energy adjustment adds 25 000 (TIP-653)', async () => {
   const heir = keyOf('heir of 4.8.0');
   const gone = await destroy(former, wordOf(heir.address), heir.address);
   expect(gone).toEqual({ energy: 3, hasCode: false, balance: 0, heirGot: 5 * TRX });
@@ -398,6 +398,7 @@ test('a chain lists the parameters of its version, and its node names it', async
     'getAllowTvmCancun',
     'getAllowTvmBlob',
   ]);
+  // TRON: Version.getVersion, as NodeInfoService reports it.
   const versions = [latest, former].map(async (chain) => {
     const info = await chain.post('getnodeinfo');
     return (info['configNodeInfo'] as Answer)['codeVersion'];

@@ -20,7 +20,7 @@ const SWITCHES = {
   pricedMemory: 'getAllowHigherLimitForMaxCpuTimeOfOneTx',
   /** PUSH0. */
   shanghai: 'getAllowTvmShangHai',
-  /** 25 000 for a SELFDESTRUCT whose heir has no account (TIP-652). */
+  /** 25 000 for a SELFDESTRUCT whose heir has no account (TIP-653). */
   energyAdjustment: 'getAllowEnergyAdjustment',
   /** TLOAD, TSTORE, MCOPY (TIP-650, TIP-651). */
   cancun: 'getAllowTvmCancun',
