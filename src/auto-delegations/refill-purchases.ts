@@ -126,9 +126,10 @@ export class RefillPurchases {
       const most = longestSec - Math.ceil((endsAtMs - clockMs) / 1000);
       const wanted = Math.min(row.duration_sec, secondsLeft(row, endsAtMs), most);
       const durationSec = Math.max(this.config.sales.durationMinSec, wanted);
-      const priced = this.quotes.priceTime(rental.energy, durationSec, usesOfRefill(durationSec));
+      const expectedUses = usesOfRefill(durationSec);
+      const priced = this.quotes.priceTime(rental.energy, durationSec, expectedUses);
       if (isAbove(priced.priceSun, rental.energy, row)) return { refused: PRICE_ABOVE_MAX };
-      const terms = { ...priced, orderId: rental.orderId, durationSec, headAtMs: clockMs };
+      const terms = { ...priced, orderId: rental.orderId, durationSec, expectedUses, headAtMs: clockMs };
       return await extend(this.database, row, terms);
     } catch (error) {
       if (error instanceof ApiError) return { refused: reasonOf(error) };

@@ -112,7 +112,8 @@ const DELIVERIES = `SELECT d.id, d.endpoint_id AS webhook_id, w.url, d.event_key
   FROM webhook_delivery d JOIN webhook_endpoint w ON w.id = d.endpoint_id AND w.project_id = $2 AND w.deleted_at IS NULL
   WHERE d.event_id = ANY ($1::bigint[]) ORDER BY d.id LIMIT 200`;
 
-const EXTENSIONS = `SELECT key, duration_sec, credits::float8 AS credits, created_at AS at FROM order_extension
+const EXTENSIONS = `SELECT key, duration_sec, credits::float8 AS credits, created_at AS at, expected_uses,
+    price_sun::float8 AS price_sun, fee_limit_sun::float8 AS fee_limit_sun FROM order_extension
   WHERE order_id = $1 AND project_id = $2 ORDER BY number`;
 
 /** Reads only columns that the project may see. */

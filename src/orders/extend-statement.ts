@@ -25,6 +25,8 @@ export interface ExtendRequest {
   readonly hash: Buffer;
   readonly orderId: bigint;
   readonly durationSec: number;
+  /** As the caller sent it. */
+  readonly expectedUses: number | undefined;
   readonly requestId: string;
   readonly prepared: PreparedTime;
   readonly lockWaitMs: number;
@@ -56,6 +58,8 @@ const ARGUMENTS: Readonly<Record<string, Value>> = {
   p_refusal: ({ prepared }) => ('refusal' in prepared ? prepared.refusal.code : null),
   p_request_id: ({ requestId }) => requestId,
   p_lock_ms: ({ lockWaitMs }) => lockWaitMs,
+  p_expected_uses: ({ expectedUses }) => expectedUses ?? null,
+  p_fee_limit: (request) => termsOf(request)?.feeLimitSun ?? null,
 };
 
 const NAMED = Object.keys(ARGUMENTS).map((name, index) => `${name} => $${(index + 1).toString()}`);

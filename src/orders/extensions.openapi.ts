@@ -13,6 +13,7 @@ const EXTENDED_EXAMPLE: OrderBody = {
       key: 'payout-2026-11-20-17-longer',
       duration_sec: 3600,
       credits: 8_775_000,
+      fee_limit_sun: 6_500_000,
       at: '2026-11-20T12:30:00.000Z',
     },
   ],

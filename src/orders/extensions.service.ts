@@ -73,14 +73,14 @@ export class ExtensionsService {
     time: AddedTime,
     { project, apiKeyId, key, requestId }: PurchaseContext,
   ): Promise<KnownOutcome<ExtendRow>> {
-    const { durationSec } = time;
+    const { durationSec, expectedUses } = time;
     const prepared = await this.prepare(order, time);
     const hash = requestHash({ kind: 'extension', orderKey: order.key, ...time });
     const request = { projectId: project.id, apiKeyId, key: key.value, hash, orderId: order.id };
     try {
       return await this.purchaseQueue.run(project.id, () =>
         this.purchaseQueue.repeatUntilKnown((lockWaitMs) =>
-          extendOrder(this.database, { ...request, durationSec, requestId, prepared, lockWaitMs }),
+          extendOrder(this.database, { ...request, durationSec, expectedUses, requestId, prepared, lockWaitMs }),
         ),
       );
     } catch (error) {

@@ -35,6 +35,10 @@ export interface ExtensionRow {
   readonly duration_sec: number;
   readonly credits: number;
   readonly at: string;
+  /** These three are absent in snapshots from before they existed. */
+  readonly expected_uses?: number | null;
+  readonly price_sun?: number;
+  readonly fee_limit_sun?: number | null;
 }
 
 export interface OrderRow {

@@ -50,7 +50,17 @@ const COMPENSATION = answerSchema<Compensation>({
 const EXTENSION = answerSchema<Extension>({
   key: always(textSchema('The Idempotency-Key of the purchase.', 'payout-2026-11-20-17-longer')),
   duration_sec: always(integerSchema('Seconds added to the rental.', 3600)),
+  expected_uses: sometimes(integerSchema('Uses in the added time, as sent or as a refill counts them.', 1)),
   credits: always(integerSchema('Credits charged for the extension.', 8_775_000)),
+  price_per_use_sun: sometimes(
+    integerSchema(
+      'Price of the extension divided by expected_uses, in sun, rounded up. Absent without them.',
+      2_925_000,
+    ),
+  ),
+  fee_limit_sun: sometimes(
+    integerSchema('As fee_limit_sun of the order, at the energy price of the extension.', 6_500_000),
+  ),
   at: always(timeSchema("Time of the charge, by the service's clock.")),
 });
 
@@ -72,14 +82,14 @@ export const ORDER_MEMBERS = {
   receive_address: always(addressSchema('Receiver of the energy, or the activated address.')),
   energy: sometimes(integerSchema('Energy bought. Rentals only.', 65_000)),
   duration_sec: sometimes(integerSchema('Seconds of rental. Rentals only.', 3600)),
-  expected_uses: sometimes(integerSchema('As sent, or that of the quote. Absent when it was not.', 1)),
+  expected_uses: sometimes(integerSchema('As sent, as in the quote, or as a refill counts them. Otherwise absent.', 1)),
   price_sun: always(integerSchema('Price in sun.', 2_925_000)),
   price_trx: always(decimalSchema('The same in TRX.', 6, '2.925000')),
   price_usd: always(decimalSchema('Value of the charged credits in dollars.', 6, '0.877500')),
   credits: always(integerSchema('Credits charged.', 8_775_000)),
   trx_usd: always(decimalSchema('Dollars per TRX used for the price.', 8, '0.30000000')),
   price_per_use_sun: sometimes(
-    integerSchema('Price divided by expected_uses, in sun, rounded up. Absent when that was not sent.', 2_925_000),
+    integerSchema('Price divided by expected_uses, in sun, rounded up. Absent without them.', 2_925_000),
   ),
   fee_limit_sun: sometimes(
     integerSchema(

@@ -6,7 +6,7 @@ import { addressFault } from '../chain/address.js';
 import { rateText, trxOf, usdOfCredits } from '../domain/conversion.js';
 import { invalidField } from '../domain/errors.js';
 import { DEFAULT_DURATION_SEC } from '../domain/price.js';
-import { energy, toJsonInteger, type Credits, type RateE8, type Sun } from '../domain/units.js';
+import { energy, sun, toJsonInteger, type Credits, type RateE8, type Sun } from '../domain/units.js';
 import { TransferMembers, transferOf } from '../quotes/transfer.dto.js';
 import { IsDuration, IsEnergy, IsExpectedUses, pricePerUse, usesOf } from '../quotes/quote.dto.js';
 import { IsMetadata, IsReference, REFERENCE_PARAMETER, type Labelled, type OrderMetadata } from './order-labels.js';
@@ -125,7 +125,10 @@ export interface Compensation {
 export interface Extension {
   readonly key: string;
   readonly duration_sec: number;
+  readonly expected_uses?: number;
   readonly credits: number;
+  readonly price_per_use_sun?: number;
+  readonly fee_limit_sun?: number;
   readonly at: string;
 }
 
@@ -222,8 +225,19 @@ export function orderBody(row: OrderRow): OrderBody {
   };
 }
 
-function extensionBody({ key, duration_sec, credits, at }: ExtensionRow): Extension {
-  return { key, duration_sec, credits, at: new Date(at).toISOString() };
+function extensionBody(row: ExtensionRow): Extension {
+  const uses = row.expected_uses ?? undefined;
+  const limit = row.fee_limit_sun ?? undefined;
+  return {
+    key: row.key,
+    duration_sec: row.duration_sec,
+    ...(uses !== undefined && { expected_uses: uses }),
+    credits: row.credits,
+    ...(uses !== undefined &&
+      row.price_sun !== undefined && { price_per_use_sun: pricePerUse(sun(row.price_sun), uses) }),
+    ...(limit !== undefined && { fee_limit_sun: limit }),
+    at: new Date(row.at).toISOString(),
+  };
 }
 
 function compensationBody({ credits, at, reason }: CompensationRow): Compensation {

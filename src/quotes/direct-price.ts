@@ -33,6 +33,8 @@ export interface PricedTime {
   readonly priceSun: Sun;
   readonly credits: Credits;
   readonly rate: RateE8;
+  /** The least fee limit of a transaction that spends all of the energy. */
+  readonly feeLimitSun: Sun;
   /** The longest rental on sale; the remaining time of any rental must not exceed it. */
   readonly longestSec: number;
 }
@@ -113,7 +115,13 @@ function priceAbove(figures: SaleFigures, floor: Sun, { amount, durationSec, use
   const priceSun = rentalPrice(amount, row, floor);
   assertWorthRenting({ amount, durationSec, uses, priceSun, row, floor }, figures);
   const { rate } = figures;
-  return { priceSun, credits: creditsOf(priceSun, rate), rate, longestSec: longestDurationSec(figures.priceRows) };
+  return {
+    priceSun,
+    credits: creditsOf(priceSun, rate),
+    rate,
+    feeLimitSun: burnPrice(amount, figures.fees.energyFeeSun),
+    longestSec: longestDurationSec(figures.priceRows),
+  };
 }
 
 /** Throws ApiError NOT_WORTH_RENTING unless the price is below the cost of burning the energy `uses` times. */

@@ -25,6 +25,8 @@ const RENEWED: readonly string[] = [
   'end_later_times',
   'extend_for_auto_delegation',
   'extend_order',
+  'order_changed',
+  'order_compensated',
   'return_to_caps',
   'take_order',
   'webhook_changed',

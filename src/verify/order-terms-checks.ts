@@ -23,19 +23,18 @@ const PRICE: OrderCheck = {
 /** `requestHash` in SQL (src/orders/request-hash.ts). JSON texts without spaces. */
 const hashOf = (members: string): string => `sha256(convert_to('[' || ${members} || ']', 'UTF8'))`;
 const DIRECT_HEAD = `'"orders","direct",' || to_json(o.receive_address)::text || ','`;
-const USES = `CASE WHEN o.expected_uses > 1 THEN ',' || o.expected_uses ELSE '' END`;
+const usesIn = (row: string): string =>
+  `CASE WHEN ${row}.expected_uses > 1 THEN ',' || ${row}.expected_uses ELSE '' END`;
+const USES = usesIn('o');
 const TRANSFER = `coalesce(',"transfer",' || to_json(o.transfer ->> 'to')::text || ',' || to_json(o.transfer ->> 'amount')::text
       || ',' || coalesce(to_json(o.transfer ->> 'token')::text, 'null'), '')`;
 const SIZED_HASH = hashOf(`${DIRECT_HEAD} || '"' || o.energy || '",' || o.duration_sec || ${USES}`);
 const UNSIZED_HASH = hashOf(`${DIRECT_HEAD} || 'null,' || o.duration_sec || ${USES} || ${TRANSFER}`);
 const ACTIVATION_HASH = hashOf(`'"activate",' || to_json(o.receive_address)::text`);
-const EXTENSION_MEMBERS = `'"extensions",' || to_json(o.key)::text || ',' || x.duration_sec`;
-const EXTENSION_HASH = hashOf(EXTENSION_MEMBERS);
-/** The expected uses of an extension are not stored; its duration allows few. */
-const EXTENSION_WITH_USES = `EXISTS (SELECT FROM generate_series(2, 1 + x.duration_sec / 86400) AS uses
-            WHERE x.request_hash = ${hashOf(`${EXTENSION_MEMBERS} || ',' || uses`)})`;
+const ADDED_TIME = `',' || x.duration_sec || ${usesIn('x')}`;
+const EXTENSION_HASH = hashOf(`'"extensions",' || to_json(o.key)::text || ${ADDED_TIME}`);
 /** An auto-delegation names the order by its id. */
-const REFILL_HASH = hashOf(`'"extensions",' || to_json(o.id::text)::text || ',' || x.duration_sec`);
+const REFILL_HASH = hashOf(`'"extensions",' || to_json(o.id::text)::text || ${ADDED_TIME}`);
 
 /** Quoted orders are excluded: their hash covers the quote's ref, which is not stored. */
 const REQUEST: OrderCheck = {
@@ -52,7 +51,7 @@ const REQUEST: OrderCheck = {
       SELECT 'extension ' || x.number || ' of order ' || o.id, o.id, o.kind, o.receive_address, o.energy, x.duration_sec,
              encode(x.request_hash, 'hex')
         FROM the_extensions x JOIN the_orders o ON o.id = x.order_id
-       WHERE x.request_hash NOT IN (${EXTENSION_HASH}, ${REFILL_HASH}) AND NOT ${EXTENSION_WITH_USES}`,
+       WHERE x.request_hash NOT IN (${EXTENSION_HASH}, ${REFILL_HASH})`,
 };
 
 /** The order's status in an event of each type. */

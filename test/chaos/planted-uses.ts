@@ -4,6 +4,8 @@ import { one, type NamedTest, type PlantedBug } from './planted-bug.js';
 
 const quotes = (title: string): NamedTest => ({ file: 'integration/quotes-uses.test.ts', title });
 const orders = (title: string): NamedTest => ({ file: 'integration/orders-uses.test.ts', title });
+const extensions = (title: string): NamedTest => ({ file: 'integration/extension-terms.test.ts', title });
+const refills = (title: string): NamedTest => ({ file: 'integration/auto-delegation-refills.test.ts', title });
 const burn = (title: string): NamedTest => ({ file: 'unit/burn-outlook.test.ts', title });
 
 const SIZING = 'quotes/transfer-sizing.ts';
@@ -46,6 +48,34 @@ export const PLANTED_USES: readonly PlantedBug[] = [
     name: 'other expected uses are the same request',
     changes: one('orders/request-hash.ts', 'expectedUses === 1 ? [] : [expectedUses];', '[];'),
     test: orders('a key belongs to its expected uses, of which 1 is the default'),
+  },
+  {
+    name: 'an extension forgets its expected uses',
+    changes: one('orders/extend-statement.ts', 'expectedUses ?? null', 'expectedUses === 0 ? 1 : null'),
+    test: extensions('an extension tells what it was sold by, also to a replay'),
+  },
+  {
+    name: 'an extension forgets its fee limit',
+    changes: one('orders/extend-statement.ts', '?.feeLimitSun ?? null', '?.feeLimitSun === undefined ? 0n : null'),
+    test: extensions('an extension tells what it was sold by, also to a replay'),
+  },
+  {
+    name: 'a refill forgets its expected uses',
+    changes: one(
+      'auto-delegations/refill-statement.ts',
+      'terms.energyFeeSun],\n      expectedUses,',
+      'terms.energyFeeSun],\n      null,',
+    ),
+    test: refills('keeps the uses that it and its extension were priced with'),
+  },
+  {
+    name: 'the extension of a refill forgets its expected uses',
+    changes: one(
+      'auto-delegations/refill-statement.ts',
+      'nextKey(claimed), expectedUses, terms.feeLimitSun]',
+      'nextKey(claimed), null, terms.feeLimitSun]',
+    ),
+    test: refills('keeps the uses that it and its extension were priced with'),
   },
   {
     name: 'another transfer is the same request',

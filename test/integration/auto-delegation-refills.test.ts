@@ -12,12 +12,14 @@ import {
   usableOf,
   type AutoOrder,
 } from '../support/worker/refill-fixture.js';
+import { foundByVerify } from '../support/worker/extension-records.js';
 import { actAs } from '../support/chain/order-chain.js';
 import {
   api,
   callers,
   clearFixture,
   closeFixture,
+  customer,
   devnet,
   SteppedWorker,
   mine,
@@ -195,6 +197,18 @@ describe('a rental that ends', () => {
     );
     expect(charged!.credits).toBe(BigInt(said));
     expect(await ordersOf(id)).toMatchObject([{ extensions: DAY_SEC / durationSec - 1, status: 'delivered' }]);
+  });
+
+  it('keeps the uses that it and its extension were priced with', async () => {
+    const worker = await SteppedWorker.open();
+    const id = await supplied(worker, { duration_sec: 3 * DAY_SEC, idle_after_sec: 7 * DAY_SEC });
+    const [{ key, ends_at: endsAt }] = (await ordersOf(id)) as [AutoOrder];
+    await devnet.control('mine', { blocks: [{ timestamp: endsAt!.getTime() - 60_000 }] });
+    await nextBlock(worker);
+    const told = { expected_uses: 3, price_per_use_sun: 130_000 * 50, fee_limit_sun: 130_000 * 100 };
+    const { body } = await customer.get(`/v1/orders/${key}`);
+    expect(body).toMatchObject({ ...told, extensions: [{ ...told, duration_sec: 3 * DAY_SEC }] });
+    expect(await foundByVerify()).toEqual([]);
   });
 
   it('costs the amount that is kept now, if it was larger', async () => {

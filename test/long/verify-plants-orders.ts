@@ -142,6 +142,12 @@ export const ORDERS: readonly Plant[] = [
     ['order-request'],
     /^extension 1 of order \d+$/,
   ],
+  [
+    'an extension for more uses',
+    [`UPDATE order_extension SET expected_uses = 2 WHERE order_id = :running`],
+    ['order-request'],
+    /^extension 1 of order \d+$/,
+  ],
   ['an extension forgotten', [`UPDATE orders SET extensions = 0 WHERE ${RUNNING}`], ['order-extensions'], ORDER],
 ];
 

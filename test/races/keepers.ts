@@ -11,6 +11,7 @@ import { addressBytes } from '../../src/chain/address.js';
 import type { Block } from '../../src/chain/block.js';
 import { TronClient } from '../../src/chain/tron.client.js';
 import { readConfig } from '../../src/config/config.js';
+import { usesOfRefill } from '../../src/domain/price.js';
 import { energy } from '../../src/domain/units.js';
 import { Metrics } from '../../src/observability/metrics.js';
 import { DirectTerms } from '../../src/orders/direct-terms.js';
@@ -84,10 +85,11 @@ export class Keeper {
   }
 
   async extend(row: ClaimedAutoDelegation, orderId: bigint, durationSec: number): Promise<Bought> {
-    const priced = this.part(QuotesService).priceTime(energy(BigInt(KEEP)), durationSec);
+    const expectedUses = usesOfRefill(durationSec);
+    const priced = this.part(QuotesService).priceTime(energy(BigInt(KEEP)), durationSec, expectedUses);
     const headAtMs = this.part(TronClient).pool.head!.timestampMs;
     return retryWithoutConnection(async () =>
-      extend(this.database, row, { ...priced, orderId, durationSec, headAtMs }),
+      extend(this.database, row, { ...priced, orderId, durationSec, expectedUses, headAtMs }),
     );
   }
 

@@ -217,9 +217,9 @@ export interface EnergyOrder {
   readonly trx_usd?: string | undefined;
   /** Energy at delivery; never less than energy. */
   readonly delivered_energy?: number | undefined;
-  /** As sent, or that of the quote. Absent when it was not. */
+  /** As sent, as in the quote, or as a refill counts them. Otherwise absent. */
   readonly expected_uses?: number | undefined;
-  /** Price divided by expected_uses, in sun, rounded up. Absent when that was not sent. */
+  /** Price divided by expected_uses, in sun, rounded up. Absent without them. */
   readonly price_per_use_sun?: number | undefined;
   /**
    * The least fee_limit of a transaction that spends all of the energy, at the energy price of the order. The
@@ -708,7 +708,7 @@ export interface Order {
   readonly energy?: number | undefined;
   /** Seconds of rental. Rentals only. */
   readonly duration_sec?: number | undefined;
-  /** As sent, or that of the quote. Absent when it was not. */
+  /** As sent, as in the quote, or as a refill counts them. Otherwise absent. */
   readonly expected_uses?: number | undefined;
   /** Price in sun. */
   readonly price_sun: number;
@@ -720,7 +720,7 @@ export interface Order {
   readonly credits: number;
   /** Dollars per TRX used for the price. */
   readonly trx_usd: string;
-  /** Price divided by expected_uses, in sun, rounded up. Absent when that was not sent. */
+  /** Price divided by expected_uses, in sun, rounded up. Absent without them. */
   readonly price_per_use_sun?: number | undefined;
   /**
    * The least fee_limit of a transaction that spends all of the energy, at the energy price of the order. The
@@ -760,8 +760,14 @@ export interface Order {
     readonly key: string;
     /** Seconds added to the rental. */
     readonly duration_sec: number;
+    /** Uses in the added time, as sent or as a refill counts them. */
+    readonly expected_uses?: number | undefined;
     /** Credits charged for the extension. */
     readonly credits: number;
+    /** Price of the extension divided by expected_uses, in sun, rounded up. Absent without them. */
+    readonly price_per_use_sun?: number | undefined;
+    /** As fee_limit_sun of the order, at the energy price of the extension. */
+    readonly fee_limit_sun?: number | undefined;
     /** Time of the charge, by the service's clock. */
     readonly at: string;
   }[] | undefined;

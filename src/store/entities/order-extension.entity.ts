@@ -41,6 +41,12 @@ export class OrderExtension {
 
   @Column({ ...TIMESTAMPTZ, name: 'created_at' })
   createdAt!: Date;
+
+  @Column({ type: 'integer', name: 'expected_uses', nullable: true })
+  expectedUses!: number | null;
+
+  @Column({ ...BIGINT, name: 'fee_limit_sun', nullable: true })
+  feeLimitSun!: bigint | null;
 }
 
 /** An idempotency key of an order or of an extension, kept forever. The primary key of this table makes it unique. */

@@ -171,6 +171,7 @@ CREATE OR REPLACE FUNCTION buy_for_auto_delegation(
   p_auto bigint, p_fence bigint, p_number bigint, p_hash bytea, p_energy bigint, p_duration integer,
   p_price bigint, p_credits bigint, p_rate bigint, p_amount bigint, p_leg_slack bigint, p_legs_max integer,
   p_refusal text, p_request_id text, p_lock_ms integer DEFAULT 2000, p_energy_fee bigint DEFAULT NULL,
+  p_expected_uses integer DEFAULT NULL,
   OUT created boolean, OUT order_id bigint
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
@@ -189,7 +190,7 @@ BEGIN
       p_energy => p_energy, p_duration => p_duration, p_price => p_price, p_credits => p_credits, p_rate => p_rate,
       p_amount => p_amount, p_leg_slack => p_leg_slack, p_refusal => p_refusal, p_request_id => p_request_id,
       p_legs_max => p_legs_max, p_lock_ms => p_lock_ms, p_auto => p_auto, p_auto_fence => p_fence, p_auto_number => p_number,
-      p_energy_fee => p_energy_fee) t;
+      p_energy_fee => p_energy_fee, p_expected_uses => p_expected_uses) t;
   IF v_refusal IS NOT NULL THEN
     RAISE EXCEPTION '%', v_refusal USING ERRCODE = 'ER001';
   END IF;
@@ -596,6 +597,7 @@ CREATE OR REPLACE FUNCTION extend_for_auto_delegation(
   p_auto bigint, p_fence bigint, p_number bigint, p_hash bytea, p_order bigint, p_duration integer,
   p_price bigint, p_credits bigint, p_rate bigint, p_head timestamptz, p_longest integer,
   p_refusal text, p_request_id text, p_lock_ms integer DEFAULT 2000,
+  p_expected_uses integer DEFAULT NULL, p_fee_limit bigint DEFAULT NULL,
   OUT created boolean
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
@@ -613,7 +615,7 @@ BEGIN
     FROM extend_order(
       v_auto.project_id, v_auto.api_key_id, 'auto_' || p_auto || '_' || p_number, p_hash, p_order, p_duration,
       p_price, p_credits, p_rate, p_head, p_longest, p_refusal, p_request_id, p_lock_ms,
-      p_auto, p_fence, p_number) x;
+      p_auto, p_fence, p_number, p_expected_uses, p_fee_limit) x;
   -- Read under the row's lock, which extend_order holds.
   IF created AND EXISTS (
       SELECT FROM open_orders o WHERE o.id = p_order
@@ -631,8 +633,8 @@ REVOKE EXECUTE ON FUNCTION extend_for_auto_delegation FROM PUBLIC;
 -- cap, and the balance row last. A refusal is raised, so nothing stays behind.
 -- p_refusal: a reason the caller already has to refuse, applied after a replay. p_head: the time of the chain's head,
 -- which alone decides whether a rental has ended. p_longest: the longest rental on sale, which the remaining time may
--- not exceed. p_auto, p_auto_fence, p_auto_number: as in take_order. made_by: the request that made the extension of this
--- key.
+-- not exceed. p_auto, p_auto_fence, p_auto_number, p_expected_uses: as in take_order. p_fee_limit: as the answer shows it.
+-- made_by: the request that made the extension of this key.
 -- A rental with a recorded reclaim is never extended: the reclaim may be on its way. The new fence stops any worker
 -- that read the old end.
 CREATE OR REPLACE FUNCTION extend_order(
@@ -640,6 +642,7 @@ CREATE OR REPLACE FUNCTION extend_order(
   p_price bigint, p_credits bigint, p_rate bigint, p_head timestamptz, p_longest integer,
   p_refusal text, p_request_id text, p_lock_ms integer DEFAULT 2000,
   p_auto bigint DEFAULT NULL, p_auto_fence bigint DEFAULT NULL, p_auto_number bigint DEFAULT NULL,
+  p_expected_uses integer DEFAULT NULL, p_fee_limit bigint DEFAULT NULL,
   OUT created boolean, OUT same_request boolean, OUT made_by text
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
@@ -700,9 +703,9 @@ BEGIN
   v_number := v_order.extensions + 1;
   INSERT INTO order_key (project_id, key, order_id, extension) VALUES (p_project, p_key, p_order, v_number);
   INSERT INTO order_extension (order_id, number, project_id, key, request_hash, duration_sec, price_sun, credits, trx_usd_e8,
-                               ends_at, request_id, created_at)
+                               ends_at, request_id, created_at, expected_uses, fee_limit_sun)
   VALUES (p_order, v_number, p_project, p_key, p_hash, p_duration, p_price, p_credits, p_rate, v_ends_at, p_request_id,
-          clock_timestamp());
+          clock_timestamp(), p_expected_uses, p_fee_limit);
   -- It rests until the new end, but for a top-up that is on its way.
   UPDATE open_orders o SET ends_at = v_ends_at, extensions = v_number, fence = o.fence + 1, lease_until = NULL,
       next_run_at = CASE WHEN EXISTS (
@@ -949,7 +952,8 @@ CREATE OR REPLACE FUNCTION order_changed() RETURNS trigger LANGUAGE plpgsql AS $
        SELECT json_agg(json_build_object('credits', e.credits, 'at', e.created_at, 'reason', e.reason) ORDER BY e.id)
          FROM credit_entry e WHERE e.kind = 'compensation' AND e.order_id = NEW.id),
        'extensions', CASE WHEN NEW.extensions > 0 THEN (
-       SELECT json_agg(json_build_object('key', x.key, 'duration_sec', x.duration_sec, 'credits', x.credits, 'at', x.created_at)
+       SELECT json_agg(json_build_object('key', x.key, 'duration_sec', x.duration_sec, 'credits', x.credits, 'at', x.created_at,
+                'expected_uses', x.expected_uses, 'price_sun', x.price_sun, 'fee_limit_sun', x.fee_limit_sun)
                 ORDER BY x.number)
          FROM order_extension x WHERE x.order_id = NEW.id) END) END);
      RETURN NULL;
@@ -978,7 +982,8 @@ CREATE OR REPLACE FUNCTION order_compensated() RETURNS trigger LANGUAGE plpgsql 
        SELECT json_agg(json_build_object('credits', e.credits, 'at', e.created_at, 'reason', e.reason) ORDER BY e.id)
          FROM credit_entry e WHERE e.kind = 'compensation' AND e.order_id = o.id),
        'extensions', CASE WHEN o.extensions > 0 THEN (
-       SELECT json_agg(json_build_object('key', x.key, 'duration_sec', x.duration_sec, 'credits', x.credits, 'at', x.created_at)
+       SELECT json_agg(json_build_object('key', x.key, 'duration_sec', x.duration_sec, 'credits', x.credits, 'at', x.created_at,
+                'expected_uses', x.expected_uses, 'price_sun', x.price_sun, 'fee_limit_sun', x.fee_limit_sun)
                 ORDER BY x.number)
          FROM order_extension x WHERE x.order_id = o.id) END)
        FROM orders o WHERE o.id = NEW.order_id AND o.project_id <> '00000000-0000-0000-0000-000000000000';
@@ -2702,6 +2707,10 @@ CREATE TABLE order_extension (
   ends_at timestamptz NOT NULL,
   request_id text,
   created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  -- As in orders.
+  expected_uses integer,
+  -- The least fee limit of a transaction that spends all of the energy, at the energy price of the extension.
+  fee_limit_sun bigint,
   PRIMARY KEY (order_id, number)
 );
 

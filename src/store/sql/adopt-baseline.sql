@@ -33,10 +33,13 @@ DROP FUNCTION take_order(
   integer, integer, text, text);
 DROP FUNCTION extend_order(
   uuid, uuid, text, bytea, bigint, integer, bigint, bigint, bigint, timestamptz, integer, text, text, integer);
+DROP FUNCTION extend_for_auto_delegation(
+  bigint, bigint, bigint, bytea, bigint, integer, bigint, bigint, bigint, timestamptz, integer, text, text, integer);
 DROP FUNCTION buy_for_auto_delegation(
   bigint, bigint, bigint, bytea, bigint, integer, bigint, bigint, bigint, bigint, bigint, integer, text, text, integer);
 ALTER TABLE orders ALTER COLUMN reference DROP DEFAULT, ALTER COLUMN metadata DROP DEFAULT, ADD COLUMN expected_uses integer,
   ADD COLUMN transfer json, ADD COLUMN energy_fee_sun bigint;
+ALTER TABLE order_extension ADD COLUMN expected_uses integer, ADD COLUMN fee_limit_sun bigint;
 ALTER TABLE credit_entry ALTER COLUMN api_key_id DROP DEFAULT;
 
 -- The same condition in a form that a dump and a restore do not change.

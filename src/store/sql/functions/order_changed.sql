@@ -42,7 +42,8 @@ CREATE OR REPLACE FUNCTION order_changed() RETURNS trigger LANGUAGE plpgsql AS $
        SELECT json_agg(json_build_object('credits', e.credits, 'at', e.created_at, 'reason', e.reason) ORDER BY e.id)
          FROM credit_entry e WHERE e.kind = 'compensation' AND e.order_id = NEW.id),
        'extensions', CASE WHEN NEW.extensions > 0 THEN (
-       SELECT json_agg(json_build_object('key', x.key, 'duration_sec', x.duration_sec, 'credits', x.credits, 'at', x.created_at)
+       SELECT json_agg(json_build_object('key', x.key, 'duration_sec', x.duration_sec, 'credits', x.credits, 'at', x.created_at,
+                'expected_uses', x.expected_uses, 'price_sun', x.price_sun, 'fee_limit_sun', x.fee_limit_sun)
                 ORDER BY x.number)
          FROM order_extension x WHERE x.order_id = NEW.id) END) END);
      RETURN NULL;

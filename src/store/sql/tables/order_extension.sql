@@ -12,6 +12,10 @@ CREATE TABLE order_extension (
   ends_at timestamptz NOT NULL,
   request_id text,
   created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  -- As in orders.
+  expected_uses integer,
+  -- The least fee limit of a transaction that spends all of the energy, at the energy price of the extension.
+  fee_limit_sun bigint,
   PRIMARY KEY (order_id, number)
 );
 
