@@ -1,4 +1,7 @@
 // The doctor's findings about nodes: release, peers, lag, fork switches and settings, each shown failing once.
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { newChainAccount } from '../../packages/local/src/chain-account.js';
 import { NodePool } from '../../src/chain/node-pool.js';
 import { TronNode } from '../../src/chain/node.js';
@@ -221,6 +224,55 @@ test('a node far behind the others is a fault, because it gets no requests', asy
     },
   ]);
 });
+
+test('an API key that travels unencrypted is a warning that names the host', async () => {
+  const config = configOf({
+    TRON_SOLIDITY_NODE_URLS: `http://node.invalid:8091,${chain.second!.solidUrl}`,
+    TRON_API_KEYS: 'key,',
+  });
+  expect(await lookAtNodes(config, PATIENCE_MS)).toContainEqual({
+    check: 'API key',
+    state: 'warning',
+    says: 'The key goes to node.invalid:8091 unencrypted.',
+    todo: expect.stringContaining('https://'),
+  });
+});
+
+test('a main net whose head may be of any age is a warning that names the setting', async () => {
+  const isOfAge = ({ check }: DoctorFinding): boolean => check === 'head age';
+  expect((await troubles()).filter(isOfAge)).toEqual([]);
+  const mainNet = await openMainNetLikeness();
+  try {
+    const env = { TRON_FULL_NODE_URLS: mainNet.url, TRON_SOLIDITY_NODE_URLS: chain.solidUrl };
+    expect((await troubles(configOf(env))).filter(isOfAge)).toEqual([
+      { check: 'head age', state: 'warning', says: expect.any(String), todo: 'Set TRON_HEAD_AGE_MAX_SEC=60.' },
+    ]);
+    expect((await troubles(configOf({ ...env, TRON_HEAD_AGE_MAX_SEC: '60' }))).filter(isOfAge)).toEqual([]);
+  } finally {
+    await mainNet.close();
+  }
+});
+
+/** The first node, with the genesis block of the main network. */
+async function openMainNetLikeness(): Promise<{ readonly url: string; readonly close: () => Promise<void> }> {
+  const id = '00000000000000001ebf88508a03865c71d452e25f4d51194196a1d22b6653dc';
+  const server = createServer((request, response) => {
+    void (async () => {
+      const body = await text(request);
+      const answer = await fetch(`${chain.fullUrl}${request.url ?? ''}`, { method: 'POST', body });
+      const json = (await answer.json()) as Json;
+      const isGenesis = /"(?:id_or_num|num)":"?0"?[,}]/.test(body);
+      response
+        .setHeader('content-type', 'application/json')
+        .end(JSON.stringify(isGenesis ? { ...json, blockID: id } : json));
+    })();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port.toString()}`,
+    close: () => new Promise((resolve) => server.close(() => resolve())),
+  };
+}
 
 test('a closed solidity port names the setting of the node', async () => {
   // The full port stands for both: java-tron serves no walletsolidity there.
