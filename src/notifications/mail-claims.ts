@@ -5,6 +5,7 @@
  */
 import { Injectable } from '@nestjs/common';
 import type { Audience } from '../domain/audience.js';
+import { steadyAgeSec } from '../store/confirmed-clock.js';
 import { Database } from '../store/database.js';
 import { isDue, isFromLaterClock, leaseIsFree } from '../store/lease-sql.js';
 
@@ -28,6 +29,8 @@ const DUE_OF_OPERATORS = `SELECT n.membership_id FROM notification n
 /** Runs with the owner's rights: a merchants' console may read the log's position of one project, never of all. */
 const DUE_OF_MERCHANTS = `SELECT membership_id FROM notifications_due($1)`;
 
+const FAILING_SEC = steadyAgeSec('n.failing_since');
+
 const CLAIM = `WITH held AS (
     SELECT membership_id FROM notification
      WHERE membership_id = ANY ($1::bigint[]) AND kinds <> '{}' AND ${IS_TO_BE_MAILED}
@@ -37,7 +40,7 @@ const CLAIM = `WITH held AS (
    WHERE n.membership_id = held.membership_id AND m.id = n.membership_id AND p.id = m.person_id
      AND p.address_proven_at IS NOT NULL
   RETURNING n.membership_id AS id, n.fence, n.kinds, n.position, n.noted, n.failures, n.fault,
-    extract(epoch FROM clock_timestamp() - n.failing_since)::float8 AS failing_sec, m.person_id, m.project_id, p.email`;
+    CASE WHEN n.failing_since IS NOT NULL THEN ${FAILING_SEC} END AS failing_sec, m.person_id, m.project_id, p.email`;
 
 const IS_FROM_LATER_CLOCK = isFromLaterClock('t', 0);
 

@@ -10,6 +10,7 @@ import { TronClient } from '../chain/tron.client.js';
 import { Config } from '../config/config.js';
 import { Log } from '../observability/logger.js';
 import { DELEGATION_MIN_SUN } from '../pool/energy-ratio.js';
+import { steadyAgeSec } from '../store/confirmed-clock.js';
 import { Database } from '../store/database.js';
 import { excessOf } from '../verify/delegation-check.js';
 import { RECOVERY_PROJECT } from '../verify/recovery.js';
@@ -17,10 +18,12 @@ import { runForAct } from './run-for-act.js';
 
 const ADOPTIONS_MAX = 200;
 
+const SEEN_SEC = steadyAgeSec('o.seen_at');
+
 const DUE = `SELECT o.txid, o.wallet_id, w.address, o.receive_address, o.amount_sun, o.raw_data, o.signature,
     o.block_number, o.block_id, o.block_at
   FROM orphan_tx o JOIN pool_wallet w ON w.id = o.wallet_id
-  WHERE o.type = $1 AND o.order_id IS NULL AND o.gone_at IS NULL AND o.seen_at <= clock_timestamp() - $2 * interval '1 second'
+  WHERE o.type = $1 AND o.order_id IS NULL AND o.gone_at IS NULL AND ${SEEN_SEC} >= $2
   ORDER BY o.block_number, o.txid LIMIT $3`;
 
 /** A free order of the recovery project that ended immediately, so its reclaim is due at the next pass. */

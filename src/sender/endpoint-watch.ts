@@ -6,7 +6,7 @@ import { SenderConfig } from '../config/sender-config.js';
 import { messageOf } from '../domain/errors.js';
 import { Log } from '../observability/logger.js';
 import { Metrics } from '../observability/metrics.js';
-import { confirmedNow } from '../store/confirmed-clock.js';
+import { confirmedNow, steadySince } from '../store/confirmed-clock.js';
 import { Database, isDatabaseAway } from '../store/database.js';
 
 const EVERY_MS = 5000;
@@ -14,8 +14,11 @@ const BATCH = 1000;
 /** Batches per pass, so that the other tasks run again in time. */
 const BATCHES_MAX = 50;
 
+/** Time before a jump of the clock does not count: an endpoint may have failed for minutes only. */
+const FAILING_SINCE = steadySince('s.failing_since');
+
 const SAY_FAILING = `UPDATE webhook_endpoint e SET failing_told_at = clock_timestamp() FROM webhook_state s
-  WHERE s.endpoint_id = e.id AND s.failing_since < $1::timestamptz - interval '1 hour'
+  WHERE s.endpoint_id = e.id AND s.failing_since IS NOT NULL AND ${FAILING_SINCE} < $1::timestamptz - interval '1 hour'
     AND e.failing_told_at IS NULL AND e.disabled_at IS NULL AND e.deleted_at IS NULL`;
 
 /**
@@ -31,7 +34,7 @@ const FORGET_FAILING = `UPDATE webhook_endpoint e SET failing_told_at = NULL FRO
   WHERE e.failing_told_at IS NOT NULL AND e.deleted_at IS NULL AND s.endpoint_id = e.id AND s.failing_since IS NULL`;
 
 const DISABLE = `UPDATE webhook_endpoint e SET disabled_at = clock_timestamp(), disabled_reason = 'failing' FROM webhook_state s
-  WHERE s.endpoint_id = e.id AND s.failing_since < $1::timestamptz - interval '5 days'
+  WHERE s.endpoint_id = e.id AND s.failing_since IS NOT NULL AND ${FAILING_SINCE} < $1::timestamptz - interval '5 days'
     AND e.disabled_at IS NULL AND e.deleted_at IS NULL`;
 
 /** Scans from the oldest id. A delivery still waiting at that age belongs to an event that can no longer be read. */

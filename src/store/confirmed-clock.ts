@@ -1,6 +1,6 @@
 /**
  * The confirmed time of the database. Every deletion, deactivation or closing by age uses it, so that a clock that
- * jumps ahead for a moment destroys nothing. Two clocks of this process confirm it. By the monotonic clock, the
+ * jumps ahead for a moment destroys nothing. Waits of minutes use `steadyAgeSec`, which leaves out jumps. Two clocks of this process confirm it. By the monotonic clock, the
  * database's time has not jumped. The wall clock agrees with it. Workers record jumps in `clock_mark` for processes
  * that start later.
  */
@@ -85,6 +85,29 @@ function isJump(beforeMs: number, afterMs: number, elapsedMs: number): boolean {
  */
 export const CLOCK_IS_STEADY = `(SELECT coalesce(clock_timestamp() BETWEEN followed_at - interval '1 minute' AND followed_at + interval '10 minutes', true)
   AND coalesce(clock_timestamp() > jumped_at + interval '${(CONFIRMED_AFTER_MS / 1000).toString()} seconds', true) FROM clock_mark)`;
+
+/** Largest distance to a worker's last reading at which ages count up to the present. Workers read every ten seconds. */
+const FOLLOWED = `interval '${(JUMP_MIN_MS / 1000).toString()} seconds'`;
+
+/**
+ * Returns SQL of the time from which the age of `column` counts: its own time, but no earlier than the last jump of the
+ * database's clock. Time before a jump is unknown, so it does not count. Null for a null column without a jump.
+ */
+export function steadySince(column: string): string {
+  return `greatest(${column}, (SELECT jumped_at FROM clock_mark))`;
+}
+
+/**
+ * Returns SQL of the seconds since `column` in which the database's clock did not jump; never negative. An age that
+ * ends something (a refund, an order marked unresolved, a mail given up) uses it, so that a jump ends nothing. A jump
+ * that no worker has recorded yet does not count either: the age then ends with the last reading by a worker.
+ */
+export function steadyAgeSec(column: string): string {
+  return `(SELECT greatest(0, extract(epoch FROM
+      CASE WHEN clock_timestamp() BETWEEN c.followed_at - ${FOLLOWED} AND c.followed_at + ${FOLLOWED}
+        THEN clock_timestamp() ELSE coalesce(c.followed_at, clock_timestamp()) END
+      - greatest(${column}, c.jumped_at)))::float8 FROM clock_mark c)`;
+}
 
 const clocks = new WeakMap<Database, ConfirmedClock>();
 

@@ -1,5 +1,6 @@
 /** Limits of a project's webhook acts in 24 hours: each act writes rows and is free for the project. */
 import { ApiError } from '../domain/errors.js';
+import { CLOCK_IS_STEADY } from '../store/confirmed-clock.js';
 import type { Transaction } from '../store/database.js';
 import type { WebhookActKind } from '../store/entities/webhook-act.entity.js';
 
@@ -21,7 +22,8 @@ const REFUSALS: Readonly<Record<WebhookActKind, string>> = {
   replay: 'A project can replay at most 100,000 events in 24 hours',
 };
 
-const FORGET = `DELETE FROM webhook_act WHERE project_id = $1 AND created_at < clock_timestamp() - interval '24 hours'`;
+const FORGET = `DELETE FROM webhook_act WHERE project_id = $1 AND created_at < clock_timestamp() - interval '24 hours'
+  AND ${CLOCK_IS_STEADY}`;
 
 const COUNTED = `SELECT coalesce(sum(count), 0)::int AS count,
     greatest(1, ceil(extract(epoch FROM min(created_at) + interval '24 hours' - clock_timestamp())))::int AS wait_sec

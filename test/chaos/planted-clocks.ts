@@ -9,6 +9,7 @@ const RATES = 'deposits/rate-history.ts';
 const leases = (title: string): NamedTest => ({ file: 'integration/clock-leases.test.ts', title });
 const jumps = (title: string): NamedTest => ({ file: 'integration/clock-jumps.test.ts', title });
 const deposits = (title: string): NamedTest => ({ file: 'integration/deposits-clock.test.ts', title });
+const waits = (title: string): NamedTest => ({ file: 'integration/clock-waits.test.ts', title });
 const EARLY = jumps('destroys nothing in a process that ran before');
 const TOGETHER = jumps('destroys nothing if the machine’s own clock jumped with it, before or after the process began');
 const BACK = jumps(
@@ -34,6 +35,57 @@ export const PLANTED_CLOCKS: readonly PlantedBug[] = [
     name: 'an order being undone is waited for although a later clock leased it',
     changes: one(WATCH, `\n           OR lease_until > clock_timestamp() + $1 * interval '1 second')`, ')'),
     test: leases('of an order makes it due although no worker saw the later clock'),
+  },
+  {
+    name: 'an unsent order is refunded by a clock that jumped',
+    changes: one(
+      'fulfilment/loop/order-claims.ts',
+      "steadyAgeSec('l.changed_at')",
+      "'extract(epoch FROM clock_timestamp() - l.changed_at)::float8'",
+    ),
+    test: waits('refunds no order that waits unsent, before and after a worker has seen the step'),
+  },
+  {
+    name: 'a sent transaction counts as overdue by a clock that jumped',
+    changes: one(
+      'fulfilment/loop/order-claims.ts',
+      "steadyAgeSec('t.created_at')",
+      "'extract(epoch FROM clock_timestamp() - t.created_at)::float8'",
+    ),
+    test: waits('shows no order as unresolved whose transaction was sent just before'),
+  },
+  {
+    name: 'a jump that no worker has recorded yet counts as waiting',
+    changes: one(CONFIRMED, 'ELSE coalesce(c.followed_at, clock_timestamp()) END', 'ELSE clock_timestamp() END'),
+    test: waits('refunds no order that waits unsent, before and after a worker has seen the step'),
+  },
+  {
+    name: 'an unsent order of a later clock waits until that time',
+    changes: one(WATCH, 'of [...END_RESTS, RESTART_WAITS])', 'of END_RESTS)'),
+    test: waits('an unsent order of a clock that was ahead is refunded after its limit, not after the step'),
+  },
+  {
+    name: 'a webhook is disabled for the time that a clock skipped',
+    changes: one(CONFIRMED, 'return `greatest(${column}, (SELECT jumped_at FROM clock_mark))`;', 'return column;'),
+    test: waits('a webhook that has failed for minutes is not disabled by a clock that stays a month ahead'),
+  },
+  {
+    name: 'a mail is given up by a clock that jumped',
+    changes: one(
+      'notifications/mail-claims.ts',
+      "steadyAgeSec('n.failing_since')",
+      "'extract(epoch FROM clock_timestamp() - n.failing_since)::float8'",
+    ),
+    test: waits('a mail that has failed for minutes has failed no longer by a clock a day ahead'),
+  },
+  {
+    name: 'an unrecorded delegation is reclaimed by a clock that jumped',
+    changes: one(
+      'reconciliation/orphan-reclaims.ts',
+      "steadyAgeSec('o.seen_at')",
+      "'extract(epoch FROM clock_timestamp() - o.seen_at)'",
+    ),
+    test: waits('an unrecorded delegation keeps its grace time'),
   },
   {
     name: 'orders postponed by the clock of a lost server wait for that time',

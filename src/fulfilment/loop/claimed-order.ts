@@ -23,7 +23,7 @@ export interface ClaimedTx {
   readonly blockNumber: number | undefined;
   readonly blockId: string | undefined;
   readonly sends: number;
-  /** Seconds since it was recorded, by the database's clock. */
+  /** Seconds since it was recorded, by the database's clock. Jumps of the clock are left out. */
   readonly ageSec: number;
 }
 
@@ -63,7 +63,7 @@ export interface ClaimedLeg {
   readonly status: LegStatus;
   /** True if a foreign act ended it, perhaps before the rental's end. */
   readonly isClosed: boolean;
-  /** Seconds since its status last changed, by the database's clock. */
+  /** Seconds since its status last changed, by the database's clock. Jumps of the clock are left out. */
   readonly ageSec: number;
   /** Transactions that are neither dead nor dropped, oldest first; at most one of each purpose. */
   readonly txs: readonly ClaimedTx[];

@@ -70,6 +70,14 @@ const SOLID_WAIT_SEC = 180;
 
 const END_LATER_TIMES = { name: 'end_later_times', text: `SELECT end_later_times($1)` };
 
+/**
+ * An unsent leg of the later clock has an age of zero until the new clock catches up. It waits from now on, so that its
+ * order is refunded in time if it cannot be delivered.
+ */
+const RESTART_WAITS = `UPDATE open_leg SET changed_at = clock_timestamp() WHERE id IN (
+    SELECT id FROM open_leg WHERE status IN ('reserved', 'placed') AND changed_at > clock_timestamp()
+     ORDER BY id LIMIT 20000 FOR NO KEY UPDATE SKIP LOCKED)`;
+
 export interface ClockCheck {
   /** Seconds by which the clock went back since any worker last read it; 0 if it did not. */
   readonly setBackSec: number;
@@ -97,7 +105,7 @@ export class ClockWatch {
       const { back_sec: setBackSec, jumped_sec: jumpedSec } = row ?? { back_sec: 0, jumped_sec: 0 };
       if (setBackSec < SET_BACK_MIN_SEC) return { setBackSec: 0, jumpedSec, woken: await this.wakeLaterOrders(tx) };
       const woken = await tx.query(WAKE_ALL, [this.config.worker.leaseSec + 1]);
-      for (const text of END_RESTS) await tx.query(text);
+      for (const text of [...END_RESTS, RESTART_WAITS]) await tx.query(text);
       return { setBackSec, jumpedSec, woken: woken.length };
     });
     // In a separate transaction: it locks rows of many tables, which other processes may hold for long.

@@ -15,6 +15,7 @@ import type {
   TopUpCause,
 } from '../../domain/order-state.js';
 import { Database } from '../../store/database.js';
+import { steadyAgeSec } from '../../store/confirmed-clock.js';
 import { leaseIsFree } from '../../store/lease-sql.js';
 import { RECOVERY_HOLD_SEC, RECOVERY_IS_DONE } from '../recovery-condition.js';
 import type { Tally, ClaimedLeg, ClaimedOrder, ClaimedTx, ReceiverUsage } from './claimed-order.js';
@@ -113,19 +114,22 @@ const LOAD_ORDERS = {
     FROM open_orders WHERE id = ANY ($1::bigint[])`,
 };
 
+const LEG_AGE_SEC = steadyAgeSec('l.changed_at');
+const TX_AGE_SEC = steadyAgeSec('t.created_at');
+
 const LOAD_LEGS = {
   name: 'load_legs',
   text: `SELECT l.id, l.order_id, l.leg_no, l.wallet_id, w.address, w.permission_id, w.key_address, w.sign_failures,
       w.delivery_fault IS NULL AND w.wallet_fault IS NULL AS can_deliver, l.top_up, l.top_up_cause, l.amount_sun,
-      l.energy, l.status, l.closed_at IS NOT NULL AS closed, extract(epoch FROM clock_timestamp() - l.changed_at)::float8 AS age_sec
+      l.energy, l.status, l.closed_at IS NOT NULL AS closed, ${LEG_AGE_SEC} AS age_sec
     FROM open_leg l JOIN pool_wallet w ON w.id = l.wallet_id WHERE l.order_id = ANY ($1::bigint[]) ORDER BY l.order_id, l.leg_no`,
 };
 
 const LOAD_TXS = {
   name: 'load_txs',
   text: `SELECT id, leg_id, purpose, attempt, status, txid, raw_data, signature, ref_block_number, expires_at,
-      block_number, block_id, sends, extract(epoch FROM clock_timestamp() - created_at)::float8 AS age_sec
-    FROM open_chain_tx WHERE order_id = ANY ($1::bigint[]) AND status NOT IN ('dead', 'dropped') ORDER BY id`,
+      block_number, block_id, sends, ${TX_AGE_SEC} AS age_sec
+    FROM open_chain_tx t WHERE order_id = ANY ($1::bigint[]) AND status NOT IN ('dead', 'dropped') ORDER BY id`,
 };
 
 /**
