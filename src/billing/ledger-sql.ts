@@ -43,6 +43,32 @@ export const MOVE_BALANCE = {
 };
 
 /**
+ * Up to this balance (2^51 credits) the refunds of open charges have room without being summed: they would have to be
+ * worth hundreds of millions of dollars. The sum reads a project's whole open history.
+ */
+export const ROOMY_BALANCE = 2_251_799_813_685_248n;
+const ROOMY = ROOMY_BALANCE.toString();
+
+/** Charges that may still be refunded. Every balance has room for them, so that a refund never fails. */
+const OPEN_CHARGES = `(SELECT coalesce(sum(o.credits), 0) FROM open_orders o WHERE o.project_id = a.project_id AND NOT o.settled)`;
+
+export const HAS_ROOM = {
+  name: 'ledger-has-room',
+  text: `SELECT a.balance_credits + ${OPEN_CHARGES} <= 9007199254740991::bigint AS fits FROM credit_account a WHERE a.project_id = $1`,
+};
+
+/**
+ * Credits that a balance can still take in. Above 2^53 − 1 a JSON number is not exact (docs/interface.md §1). The
+ * charges of open orders keep their room.
+ */
+export const ROOM = {
+  name: 'ledger-room',
+  text: `SELECT (9007199254740991::bigint - a.balance_credits
+      - CASE WHEN a.balance_credits > ${ROOMY} THEN ${OPEN_CHARGES} ELSE 0 END)::bigint AS room
+    FROM credit_account a WHERE a.project_id = $1`,
+};
+
+/**
  * Only against a charge of the same order, project and amount. A refund on the day of its charge does not count towards
  * that day's caps of the API key and the auto-delegation.
  */
@@ -63,13 +89,16 @@ export const FIND_REFUND = {
           WHERE entry_key = 'refund:' || $1::bigint`,
 };
 
-/** A charge refunded on the day it was made does not count towards that day's cap. */
+/**
+ * A charge refunded on its day does not count towards that day's cap. Its ledger entry has the day on which the cap
+ * counted it, which is later than the order's if the charge waited over midnight.
+ */
 export const MOVE_BALANCE_BY_REFUND = {
   name: 'ledger-move-balance-by-refund',
   text: `UPDATE credit_account a SET balance_credits = a.balance_credits + $2::bigint,
-                spent_credits = CASE WHEN a.spent_on = (o.created_at AT TIME ZONE 'UTC')::date
+                spent_credits = CASE WHEN a.spent_on = (c.created_at AT TIME ZONE 'UTC')::date
                                      THEN greatest(a.spent_credits - $2::bigint, 0) ELSE a.spent_credits END
-           FROM open_orders o WHERE o.id = $3 AND a.project_id = $1
+           FROM credit_entry c WHERE c.entry_key = 'charge:' || $3::bigint AND a.project_id = $1
           RETURNING a.balance_credits`,
 };
 
@@ -98,6 +127,11 @@ export const INSERT_COMPENSATION = {
 export const SET_TERMS = {
   name: 'ledger-set-terms',
   text: `UPDATE credit_account SET is_postpaid = $2, floor_credits = $3 WHERE project_id = $1 RETURNING project_id`,
+};
+
+export const NEWEST_ENTRY = {
+  name: 'ledger-newest-entry',
+  text: `SELECT id FROM credit_entry WHERE project_id = $1 ORDER BY id DESC LIMIT 1`,
 };
 
 export const SET_FROZEN = {

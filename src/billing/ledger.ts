@@ -63,6 +63,9 @@ interface CompensationOf {
   readonly credits: Credits;
 }
 
+const NO_ROOM_FOR_REFUNDS =
+  'The balance would exceed 2^53 − 1 credits if the charges of open orders were refunded. Book less, or wait until they are settled. Nothing was booked.';
+
 const STILL_REFUNDABLE =
   'The order is not settled, so its charge may still be refunded automatically. Compensate once it is settled. Nothing was booked.';
 
@@ -161,9 +164,7 @@ export class Ledger {
         subject: orderId.toString(),
         detail: { number: wanted, credits, projectId },
       });
-      const [account] = await tx.query<{ balance_credits: bigint }>(sql.MOVE_BALANCE, [projectId, credits]);
-      if (account === undefined) throw await refusedMove(tx, projectId, credits);
-      return { isNew: true, number: wanted, balanceCredits: account.balance_credits as Credits };
+      return { isNew: true, number: wanted, balanceCredits: await moveBalance(tx, projectId, credits) };
     });
   }
 
@@ -235,11 +236,13 @@ export class Ledger {
 
   /** Changes how a project pays. The balance never causes a refusal: a lower limit only stops further charges. */
   async setTerms(projectId: string, terms: BillingTerms, author: Author): Promise<void> {
-    await this.change(sql.SET_TERMS, [projectId, terms.kind === 'postpaid', floorOf(terms)], author, {
-      action: 'credits.terms',
-      detail: {
-        terms,
-      },
+    await this.database.transaction(async (tx) => {
+      const changed = await tx.query(sql.SET_TERMS, [projectId, terms.kind === 'postpaid', floorOf(terms)]);
+      if (changed.length !== 1) throw unknownProject();
+      // Under the account's lock, so that later entries obey the new limit. Times cannot tell: clocks jump.
+      const [newest] = await tx.query<{ id: bigint }>(sql.NEWEST_ENTRY, [projectId]);
+      const detail = { terms, lastEntryId: newest?.id ?? 0n };
+      await recordAct(tx, author, { action: 'credits.terms', subject: projectId, detail });
     });
   }
 
@@ -315,9 +318,7 @@ export class Ledger {
     const [written] = await tx.query(sql.INSERT_ENTRY, params);
     if (written === undefined) return this.bookedBefore(tx, entry, entryKey);
     await recordAct(tx, author, { action: `credits.${kind}`, subject: projectId, detail: { reference, credits } });
-    const [account] = await tx.query<{ balance_credits: bigint }>(sql.MOVE_BALANCE, [projectId, credits]);
-    if (account === undefined) throw await refusedMove(tx, projectId, credits);
-    return { isNew: true, balanceCredits: account.balance_credits as Credits };
+    return { isNew: true, balanceCredits: await moveBalance(tx, projectId, credits) };
   }
 
   private async book(entry: Booked, author: Author): Promise<Booking> {
@@ -397,6 +398,18 @@ async function compensatedBefore(
 
 function unknownProject(): ApiError {
   return new ApiError('NOT_FOUND', 'There is no project with this ID.');
+}
+
+/** Moves a balance as an operator booked, and returns it. Throws if the terms or the largest balance forbid it. */
+async function moveBalance(tx: Queryable, projectId: string, credits: Credits): Promise<Credits> {
+  const [account] = await tx.query<{ balance_credits: bigint }>(sql.MOVE_BALANCE, [projectId, credits]);
+  if (account === undefined) throw await refusedMove(tx, projectId, credits);
+  if (credits > 0n && account.balance_credits > sql.ROOMY_BALANCE) {
+    // A separate statement: under the row's lock it sees every charge that has lowered this balance.
+    const [room] = await tx.query<{ fits: boolean }>(sql.HAS_ROOM, [projectId]);
+    if (room?.fits !== true) throw new ApiError('INVALID_REQUEST', NO_ROOM_FOR_REFUNDS);
+  }
+  return account.balance_credits as Credits;
 }
 
 async function refusedMove(tx: Queryable, projectId: string, credits: Credits): Promise<ApiError> {

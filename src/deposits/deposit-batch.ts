@@ -1,5 +1,5 @@
+import { ROOM } from '../billing/ledger-sql.js';
 import type { Transaction } from '../store/database.js';
-import * as sql from './deposit-sql.js';
 import type { MinuteRate } from './judgement.js';
 import type { UndoubtedRate } from './rate-history.js';
 import { SmallSums, type SumOwner } from './small-sums.js';
@@ -34,7 +34,7 @@ export class DepositBatch {
   async roomOf(projectId: string): Promise<bigint> {
     let room = this.margins.get(projectId);
     if (room === undefined) {
-      const [row] = await this.tx.query<{ room: bigint }>(sql.ROOM, [projectId]);
+      const [row] = await this.tx.query<{ room: bigint }>(ROOM, [projectId]);
       room = row?.room ?? 0n;
       this.margins.set(projectId, room);
     }

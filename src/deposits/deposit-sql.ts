@@ -40,12 +40,6 @@ export const PAID_BY_US = {
      WHERE NOT EXISTS (SELECT FROM deposit_return r WHERE r.txid = v.txid AND r.to_address = v.address)`,
 };
 
-/** Credits that a balance can still take in. Above 2^53 − 1 a JSON number is not exact (docs/interface.md §1). */
-export const ROOM = {
-  name: 'deposit_room',
-  text: `SELECT 9007199254740991 - balance_credits AS room FROM credit_account WHERE project_id = $1`,
-};
-
 /**
  * A transfer recorded as a deposit before its sender was known as ours stays a deposit. An earlier version may have
  * recorded a fee that the token kept as an ordinary transfer.

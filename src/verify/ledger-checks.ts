@@ -84,17 +84,18 @@ const OVERDRAFT: RecordCheck = {
   says: 'No debit took a balance below its limit.',
   stops: 'everything',
   size: 'beyond',
-  // Reads the newest debit of each live project. A limit lowered at that time or since is no overdraft. The play money of
-  // test projects is carried over by entries without a limit.
+  // Reads the newest debit of each live project. A limit that was lowered after the debit is no overdraft. The act on the
+  // limit names the last entry before it; acts of earlier versions do not, so their time decides. The play money of test
+  // projects is carried over by entries without a limit.
   text: `SELECT 'project ' || a.project_id AS subject, a.balance_credits AS balance, a.floor_credits AS floor, e.entry_key,
       a.floor_credits - a.balance_credits AS beyond
     FROM credit_account a CROSS JOIN LATERAL (
-      SELECT entry_key, credits, created_at FROM credit_entry WHERE project_id = a.project_id ORDER BY id DESC LIMIT 1) e
+      SELECT id, entry_key, credits, created_at FROM credit_entry WHERE project_id = a.project_id ORDER BY id DESC LIMIT 1) e
     WHERE a.balance_credits < a.floor_credits AND e.credits < 0
       AND NOT EXISTS (SELECT FROM project p WHERE p.id = a.project_id AND p.test)
       AND NOT EXISTS (
       SELECT FROM audit_log l WHERE l.action = 'credits.terms' AND l.subject = a.project_id::text
-         AND l.at >= e.created_at - interval '1 minute')`,
+         AND coalesce((l.detail ->> 'lastEntryId')::bigint >= e.id, l.at >= e.created_at - interval '1 minute'))`,
 };
 
 /** Checks over all entries. */

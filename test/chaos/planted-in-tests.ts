@@ -181,7 +181,7 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
   },
   {
     name: 'a refund lowers what any day has spent',
-    changes: one(SQL, `WHEN a.spent_on = (o.created_at AT TIME ZONE 'UTC')::date`, 'WHEN true'),
+    changes: one(SQL, `WHEN a.spent_on = (c.created_at AT TIME ZONE 'UTC')::date`, 'WHEN true'),
     test: orders('a refund of another day’s order leaves today’s spending unchanged'),
   },
   {

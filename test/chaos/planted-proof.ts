@@ -118,6 +118,28 @@ const BOUNDS_OF_MONEY: readonly PlantedBug[] = [
     test: { file: BOUNDS, title: 'a booking raises a balance to the largest JSON integer, and no credit further' },
   },
   {
+    name: 'a top-up leaves no room for the refunds of open orders',
+    changes: one('billing/ledger.ts', 'if (credits > 0n && account.balance_credits > sql.ROOMY_BALANCE)', 'if (false)'),
+    test: { file: BOUNDS, title: 'bookings and deposits leave room for the refunds of open orders' },
+  },
+  {
+    name: 'a deposit leaves no room for the refunds of open orders',
+    changes: one('billing/ledger-sql.ts', 'CASE WHEN a.balance_credits > ${ROOMY} THEN', 'CASE WHEN false THEN'),
+    test: { file: BOUNDS, title: 'bookings and deposits leave room for the refunds of open orders' },
+  },
+  {
+    name: 'the time of a debit decides on an overdraft',
+    changes: one(
+      'verify/ledger-checks.ts',
+      "coalesce((l.detail ->> 'lastEntryId')::bigint >= e.id, l.at >= e.created_at - interval '1 minute')",
+      "l.at >= e.created_at - interval '1 minute'",
+    ),
+    test: {
+      file: 'integration/money-edges.test.ts',
+      title: 'a debit written by a clock ahead is no overdraft once the limit is lowered',
+    },
+  },
+  {
     name: 'a deposit is worth a credit more',
     changes: one(
       'deposits/judgement.ts',

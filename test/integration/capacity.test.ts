@@ -196,6 +196,14 @@ describe('the day of a daily cap', () => {
     return row!;
   };
 
+  const spentByKey = async (customer: Customer) => {
+    const [row] = await query(
+      `SELECT spent_on::text AS day, spent_credits::int AS credits FROM api_key WHERE id = $1`,
+      [customer.merchant],
+    );
+    return row!;
+  };
+
   test('never goes back: amounts counted for a later day stay counted', async () => {
     const customer = await makeCustomer(fixture.api);
     await fixture.api.ledger.setDailyCap(customer.merchant, credits(PRICE), AUTHOR);
@@ -243,6 +251,10 @@ describe('the day of a daily cap', () => {
       await holder.query('COMMIT');
       expect(await charging).toEqual([{ created: true }]);
       expect(await spentOf(customer)).toMatchObject({ day: '2030-05-02', credits: PRICE });
+      expect(await spentByKey(customer)).toEqual({ day: '2030-05-02', credits: PRICE });
+      await fixture.refund(customer, 'midnight');
+      expect(await spentOf(customer)).toMatchObject({ day: '2030-05-02', credits: 0 });
+      expect(await spentByKey(customer)).toEqual({ day: '2030-05-02', credits: 0 });
     } finally {
       await holder.end();
       await source.destroy();

@@ -74,6 +74,38 @@ test('the pruned orders of an indebted test project are no overdraft', async () 
   expect(await stopping('newer')).toEqual([]);
 });
 
+test('a debit written by a clock ahead is no overdraft once the limit is lowered', async () => {
+  const customer = await customerWith(0n, { kind: 'postpaid', debtLimitCredits: credits(1_000_000_000n) });
+  await step('1 day');
+  expect(await order(customer, 'ahead')).toBe(202);
+  await step('0');
+  await fixture.api.ledger.setTerms(customer.merchant, { kind: 'prepaid' }, AUTHOR);
+  expect(await stopping('everything')).not.toContain('overdraft');
+});
+
+test('a debit beyond a lowered limit is an overdraft, although a clock set back dates it earlier', async () => {
+  const customer = await customerWith(100n, { kind: 'postpaid', debtLimitCredits: credits(1_000_000n) });
+  await fixture.api.ledger.setTerms(customer.merchant, { kind: 'prepaid' }, AUTHOR);
+  await admin(async (client) => {
+    await client.query(
+      `INSERT INTO credit_entry (entry_key, project_id, contra, kind, credits, actor, reason, created_at)
+        VALUES ('adjustment:beyond', $1, 'adjustments', 'adjustment', -600, 'a', 'b', clock_timestamp() - interval '1 hour')`,
+      [customer.merchant],
+    );
+    await client.query(`UPDATE credit_account SET balance_credits = balance_credits - 600 WHERE project_id = $1`, [
+      customer.merchant,
+    ]);
+  });
+  expect(await stopping('everything')).toContain('overdraft');
+  await admin(async (client) => {
+    await client.query('SET session_replication_role = replica');
+    await client.query(`DELETE FROM credit_entry WHERE entry_key = 'adjustment:beyond'`);
+    await client.query(`UPDATE credit_account SET balance_credits = balance_credits + 600 WHERE project_id = $1`, [
+      customer.merchant,
+    ]);
+  });
+});
+
 test('a small step of the clock back over midnight does not give a daily cap twice', async () => {
   const watch = new ClockWatch(fixture.api.database, fixture.api.config);
   const customer = await customerWith(100_000_000_000n, { kind: 'prepaid' });

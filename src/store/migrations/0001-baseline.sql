@@ -653,6 +653,8 @@ DECLARE
   v_today date;
   v_counted_on date;
   v_charged_on date;
+  v_charged_at timestamptz;
+  v_begun_on date;
   v_refusal text;
 BEGIN
   -- The first request of the same key is waited for here, as an order's is.
@@ -713,9 +715,7 @@ BEGIN
       play_at = CASE WHEN o.test THEN v_ends_at END
     WHERE o.id = p_order;
 
-  INSERT INTO credit_entry (entry_key, project_id, contra, kind, credits, order_id, api_key_id)
-  VALUES ('charge:' || p_order || ':ext:' || v_number, p_project, CASE WHEN v_order.test THEN 'test' ELSE 'revenue' END,
-          'charge', -p_credits, p_order, p_api_key);
+  v_begun_on := (clock_timestamp() AT TIME ZONE 'UTC')::date;
   IF p_auto IS NOT NULL THEN
     PERFORM charge_auto_delegation(p_auto, p_auto_fence, p_auto_number, p_project, p_credits, NULL);
   END IF;
@@ -731,8 +731,9 @@ BEGIN
        AND (a.floor_credits IS NULL OR a.balance_credits - p_credits >= a.floor_credits)
        AND (a.daily_cap_credits IS NULL OR
             CASE WHEN a.spent_on >= v_today THEN a.spent_credits ELSE 0 END + p_credits <= a.daily_cap_credits)
-    RETURNING a.spent_on, (clock_timestamp() AT TIME ZONE 'UTC')::date INTO v_counted_on, v_charged_on;
+    RETURNING a.spent_on, clock_timestamp() INTO v_counted_on, v_charged_at;
     IF FOUND THEN
+      v_charged_on := (v_charged_at AT TIME ZONE 'UTC')::date;
       -- The wait for the row's lock lasted into the next day, which begins with this charge.
       IF v_charged_on > v_counted_on THEN
         UPDATE credit_account SET spent_on = v_charged_on, spent_credits = p_credits WHERE project_id = p_project;
@@ -747,6 +748,16 @@ BEGIN
       INTO v_refusal FROM credit_account a WHERE a.project_id = p_project;
     RAISE EXCEPTION '%', coalesce(v_refusal, 'INSUFFICIENT_CREDITS') USING ERRCODE = 'ER001';
   END LOOP;
+  -- As in take_order: every cap counts the charge on the day of its entry.
+  IF v_charged_on > v_begun_on THEN
+    UPDATE api_key k SET spent_on = v_charged_on, spent_credits = p_credits
+     WHERE k.id = p_api_key AND k.spent_on < v_charged_on;
+    UPDATE auto_delegation a SET spent_on = v_charged_on, spent_credits = p_credits
+     WHERE a.id = p_auto AND a.spent_on < v_charged_on;
+  END IF;
+  INSERT INTO credit_entry (entry_key, project_id, contra, kind, credits, order_id, api_key_id, created_at)
+  VALUES ('charge:' || p_order || ':ext:' || v_number, p_project, CASE WHEN v_order.test THEN 'test' ELSE 'revenue' END,
+          'charge', -p_credits, p_order, p_api_key, v_charged_at);
   created := true;
   same_request := true;
   made_by := p_request_id;
@@ -1562,6 +1573,7 @@ DECLARE
   v_today date;
   v_counted_on date;
   v_charged_on date;
+  v_charged_at timestamptz;
   v_refusal text;
   v_test boolean;
 BEGIN
@@ -1636,8 +1648,6 @@ BEGIN
     PERFORM reserve_capacity(order_id, p_kind, p_receiver, p_amount, p_leg_slack, p_legs_max);
   END IF;
 
-  INSERT INTO credit_entry (entry_key, project_id, contra, kind, credits, order_id, api_key_id)
-  VALUES ('charge:' || order_id, p_project, CASE WHEN v_test THEN 'test' ELSE 'revenue' END, 'charge', -p_credits, order_id, p_api_key);
   IF p_auto IS NOT NULL THEN
     PERFORM charge_auto_delegation(p_auto, p_auto_fence, p_auto_number, p_project, p_credits, order_id);
   END IF;
@@ -1655,8 +1665,9 @@ BEGIN
        AND (a.floor_credits IS NULL OR a.balance_credits - p_credits >= a.floor_credits)
        AND (a.daily_cap_credits IS NULL OR
             CASE WHEN a.spent_on >= v_today THEN a.spent_credits ELSE 0 END + p_credits <= a.daily_cap_credits)
-    RETURNING a.spent_on, (clock_timestamp() AT TIME ZONE 'UTC')::date INTO v_counted_on, v_charged_on;
+    RETURNING a.spent_on, clock_timestamp() INTO v_counted_on, v_charged_at;
     IF FOUND THEN
+      v_charged_on := (v_charged_at AT TIME ZONE 'UTC')::date;
       -- The wait for the row's lock lasted into the next day, which begins with this charge.
       IF v_charged_on > v_counted_on THEN
         UPDATE credit_account SET spent_on = v_charged_on, spent_credits = p_credits WHERE project_id = p_project;
@@ -1671,6 +1682,17 @@ BEGIN
       INTO v_refusal FROM credit_account a WHERE a.project_id = p_project;
     RAISE EXCEPTION '%', coalesce(v_refusal, 'INSUFFICIENT_CREDITS') USING ERRCODE = 'ER001';
   END LOOP;
+  -- The caps of the key and the auto-delegation count a charge on the same day as the balance does, and a refund finds
+  -- that day in the entry. Their rows are locked already.
+  IF v_charged_on > (v_now AT TIME ZONE 'UTC')::date THEN
+    UPDATE api_key k SET spent_on = v_charged_on, spent_credits = p_credits
+     WHERE k.id = p_api_key AND k.spent_on < v_charged_on;
+    UPDATE auto_delegation a SET spent_on = v_charged_on, spent_credits = p_credits
+     WHERE a.id = p_auto AND a.spent_on < v_charged_on;
+  END IF;
+  INSERT INTO credit_entry (entry_key, project_id, contra, kind, credits, order_id, api_key_id, created_at)
+  VALUES ('charge:' || order_id, p_project, CASE WHEN v_test THEN 'test' ELSE 'revenue' END, 'charge', -p_credits, order_id,
+          p_api_key, v_charged_at);
   created := true;
   order_created_at := v_now;
   same_request := true;

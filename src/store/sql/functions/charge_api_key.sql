@@ -1,4 +1,4 @@
--- Charges the daily cap of the paying key: after the ledger entry and before the balance, as the lock order has it.
+-- Charges the daily cap of the paying key: before the balance, as the lock order has it.
 CREATE OR REPLACE FUNCTION charge_api_key(p_api_key uuid, p_project uuid, p_credits bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_today date;

@@ -1,5 +1,5 @@
--- Extends a rental in one transaction, with the lock order of take_order: key, order, ledger entry, auto-delegation, key
--- cap, and the balance row last. A refusal is raised, so nothing stays behind.
+-- Extends a rental in one transaction, with the lock order of take_order: key, order, auto-delegation, key cap,
+-- and the balance row last. A refusal is raised, so nothing stays behind.
 -- p_refusal: a reason the caller already has to refuse, applied after a replay. p_head: the time of the chain's head,
 -- which alone decides whether a rental has ended. p_longest: the longest rental on sale, which the remaining time may
 -- not exceed. p_auto, p_auto_fence, p_auto_number, p_expected_uses: as in take_order. p_fee_limit: as the answer shows it.
@@ -22,6 +22,8 @@ DECLARE
   v_today date;
   v_counted_on date;
   v_charged_on date;
+  v_charged_at timestamptz;
+  v_begun_on date;
   v_refusal text;
 BEGIN
   -- The first request of the same key is waited for here, as an order's is.
@@ -82,9 +84,7 @@ BEGIN
       play_at = CASE WHEN o.test THEN v_ends_at END
     WHERE o.id = p_order;
 
-  INSERT INTO credit_entry (entry_key, project_id, contra, kind, credits, order_id, api_key_id)
-  VALUES ('charge:' || p_order || ':ext:' || v_number, p_project, CASE WHEN v_order.test THEN 'test' ELSE 'revenue' END,
-          'charge', -p_credits, p_order, p_api_key);
+  v_begun_on := (clock_timestamp() AT TIME ZONE 'UTC')::date;
   IF p_auto IS NOT NULL THEN
     PERFORM charge_auto_delegation(p_auto, p_auto_fence, p_auto_number, p_project, p_credits, NULL);
   END IF;
@@ -100,8 +100,9 @@ BEGIN
        AND (a.floor_credits IS NULL OR a.balance_credits - p_credits >= a.floor_credits)
        AND (a.daily_cap_credits IS NULL OR
             CASE WHEN a.spent_on >= v_today THEN a.spent_credits ELSE 0 END + p_credits <= a.daily_cap_credits)
-    RETURNING a.spent_on, (clock_timestamp() AT TIME ZONE 'UTC')::date INTO v_counted_on, v_charged_on;
+    RETURNING a.spent_on, clock_timestamp() INTO v_counted_on, v_charged_at;
     IF FOUND THEN
+      v_charged_on := (v_charged_at AT TIME ZONE 'UTC')::date;
       -- The wait for the row's lock lasted into the next day, which begins with this charge.
       IF v_charged_on > v_counted_on THEN
         UPDATE credit_account SET spent_on = v_charged_on, spent_credits = p_credits WHERE project_id = p_project;
@@ -116,6 +117,16 @@ BEGIN
       INTO v_refusal FROM credit_account a WHERE a.project_id = p_project;
     RAISE EXCEPTION '%', coalesce(v_refusal, 'INSUFFICIENT_CREDITS') USING ERRCODE = 'ER001';
   END LOOP;
+  -- As in take_order: every cap counts the charge on the day of its entry.
+  IF v_charged_on > v_begun_on THEN
+    UPDATE api_key k SET spent_on = v_charged_on, spent_credits = p_credits
+     WHERE k.id = p_api_key AND k.spent_on < v_charged_on;
+    UPDATE auto_delegation a SET spent_on = v_charged_on, spent_credits = p_credits
+     WHERE a.id = p_auto AND a.spent_on < v_charged_on;
+  END IF;
+  INSERT INTO credit_entry (entry_key, project_id, contra, kind, credits, order_id, api_key_id, created_at)
+  VALUES ('charge:' || p_order || ':ext:' || v_number, p_project, CASE WHEN v_order.test THEN 'test' ELSE 'revenue' END,
+          'charge', -p_credits, p_order, p_api_key, v_charged_at);
   created := true;
   same_request := true;
   made_by := p_request_id;
