@@ -153,6 +153,11 @@ export const PLANTED_CLOCKS: readonly PlantedBug[] = [
     test: BACK,
   },
   {
+    name: 'work of the later clock waits for the time since its last reading',
+    changes: one(WATCH, 'check.setBackSec + (sinceMs ?? 0) / 1000', 'check.setBackSec'),
+    test: BACK,
+  },
+  {
     name: 'what was spent on a later day counts for every day until then',
     changes: one(
       SCHEMA,

@@ -151,6 +151,8 @@ it('work postponed by a clock an hour ahead is due once it is set back, and a la
   );
   await step('90 seconds');
   await watch.checkClock();
+  // Workers read the clock every ten seconds, so the later clock runs on after its last reading.
+  await sleep(2000);
   await early.query(`UPDATE auto_delegation SET due_at = clock_timestamp()`);
   await early.query(
     `UPDATE webhook_delivery SET attempts = 3, next_at = clock_timestamp() + interval '10 minutes' WHERE status = 'pending'`,

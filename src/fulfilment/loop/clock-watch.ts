@@ -99,8 +99,9 @@ export class ClockWatch {
 
   /** Reads the clock once. If it went back, makes due all work that waits for a time of the later clock. */
   async checkClock(): Promise<ClockCheck> {
+    const sinceMs = this.takeSinceMs();
     const check = await this.database.transaction(async (tx) => {
-      const aheadMs = this.longestAdvanceMs();
+      const aheadMs = sinceMs === undefined ? ABSENCE_MAX_MS : sinceMs + JUMP_MIN_MS;
       const [row] = await tx.query<{ back_sec: number; jumped_sec: number }>(MARK_CLOCK, [JUMP_MIN_MS, aheadMs]);
       const { back_sec: setBackSec, jumped_sec: jumpedSec } = row ?? { back_sec: 0, jumped_sec: 0 };
       if (setBackSec < SET_BACK_MIN_SEC) return { setBackSec: 0, jumpedSec, woken: await this.wakeLaterOrders(tx) };
@@ -108,15 +109,18 @@ export class ClockWatch {
       for (const text of [...END_RESTS, RESTART_WAITS]) await tx.query(text);
       return { setBackSec, jumpedSec, woken: woken.length };
     });
-    // In a separate transaction: it locks rows of many tables, which other processes may hold for long.
-    if (check.setBackSec > 0) await this.database.query(END_LATER_TIMES, [check.setBackSec]);
+    // In a separate transaction: it locks rows of many tables, which other processes may hold for long. The later clock
+    // ran on after its last reading, so the step is longer than the distance to that reading.
+    if (check.setBackSec > 0) {
+      await this.database.query(END_LATER_TIMES, [check.setBackSec + (sinceMs ?? 0) / 1000]);
+    }
     return check;
   }
 
-  /** Returns how far the clock can have advanced since its last read, by this process's monotonic clock. */
-  private longestAdvanceMs(): number {
+  /** Returns the milliseconds since this process's last read, by its monotonic clock; undefined at the first one. */
+  private takeSinceMs(): number | undefined {
     const atMs = monotonicMs();
-    const sinceMs = this.checkedAtMs === undefined ? ABSENCE_MAX_MS : atMs - this.checkedAtMs + JUMP_MIN_MS;
+    const sinceMs = this.checkedAtMs === undefined ? undefined : atMs - this.checkedAtMs;
     this.checkedAtMs = atMs;
     return sinceMs;
   }
