@@ -10,6 +10,10 @@ const leases = (title: string): NamedTest => ({ file: 'integration/clock-leases.
 const jumps = (title: string): NamedTest => ({ file: 'integration/clock-jumps.test.ts', title });
 const deposits = (title: string): NamedTest => ({ file: 'integration/deposits-clock.test.ts', title });
 const waits = (title: string): NamedTest => ({ file: 'integration/clock-waits.test.ts', title });
+const CHARGED_ON: NamedTest = {
+  file: 'integration/capacity.test.ts',
+  title: 'is the day on which the charge got the balance’s lock, not the day before its wait',
+};
 const EARLY = jumps('destroys nothing in a process that ran before');
 const TOGETHER = jumps('destroys nothing if the machine’s own clock jumped with it, before or after the process began');
 const BACK = jumps(
@@ -156,6 +160,20 @@ export const PLANTED_CLOCKS: readonly PlantedBug[] = [
     name: 'work of the later clock waits for the time since its last reading',
     changes: one(WATCH, 'check.setBackSec + (sinceMs ?? 0) / 1000', 'check.setBackSec'),
     test: BACK,
+  },
+  {
+    name: 'a refund looks for its charge on the day of the order',
+    changes: one(SCHEMA, '          p_api_key, v_charged_at);', '          p_api_key, v_now);'),
+    test: CHARGED_ON,
+  },
+  {
+    name: 'the cap of a key counts a charge on the day before it waited',
+    changes: one(
+      SCHEMA,
+      "IF v_charged_on > (v_now AT TIME ZONE 'UTC')::date THEN",
+      "IF v_charged_on > ((v_now + interval '9 days') AT TIME ZONE 'UTC')::date THEN",
+    ),
+    test: CHARGED_ON,
   },
   {
     name: 'what was spent on a later day counts for every day until then',

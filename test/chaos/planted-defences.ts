@@ -225,20 +225,6 @@ const OF_MONEY: readonly PlantedBug[] = [
     ),
   },
   {
-    name: 'a refund looks for its charge on the day of the order',
-    changes: one(SCHEMA, '          p_api_key, v_charged_at);', '          p_api_key, v_now);'),
-    test: integration('capacity')('is the day on which the charge got the balance’s lock, not the day before its wait'),
-  },
-  {
-    name: 'the cap of a key counts a charge on the day before it waited',
-    changes: one(
-      SCHEMA,
-      "IF v_charged_on > (v_now AT TIME ZONE 'UTC')::date THEN",
-      "IF v_charged_on > ((v_now + interval '9 days') AT TIME ZONE 'UTC')::date THEN",
-    ),
-    test: integration('capacity')('is the day on which the charge got the balance’s lock, not the day before its wait'),
-  },
-  {
     name: 'a charge counts on the day before it had the lock',
     changes: one(SCHEMA, 'IF v_charged_on > v_counted_on THEN', 'IF false THEN'),
     test: integration('capacity')('is the day on which the charge got the balance’s lock, not the day before its wait'),
