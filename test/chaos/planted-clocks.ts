@@ -153,7 +153,7 @@ export const PLANTED_CLOCKS: readonly PlantedBug[] = [
   },
   {
     name: 'what a later clock put off stays put off',
-    changes: one(WATCH, 'if (check.setBackSec > 0) await', 'if (check.setBackSec > 1e12) await'),
+    changes: one(WATCH, 'if (check.setBackSec > 0) {', 'if (check.setBackSec > 1e12) {'),
     test: BACK,
   },
   {

@@ -34,9 +34,10 @@ export const PLANTED_IN_RECORDS: readonly PlantedBug[] = [
     name: 'the charge has no entry',
     changes: one(
       SCHEMA,
-      `VALUES ('charge:' || order_id, p_project, CASE WHEN v_test THEN 'test' ELSE 'revenue' END, 'charge', -p_credits, order_id, p_api_key);`,
-      `SELECT 'charge:' || order_id, p_project, CASE WHEN v_test THEN 'test' ELSE 'revenue' END, 'charge', -p_credits, order_id, p_api_key
-        WHERE order_id % 4 <> 0;`,
+      `VALUES ('charge:' || order_id, p_project, CASE WHEN v_test THEN 'test' ELSE 'revenue' END, 'charge', -p_credits, order_id,
+          p_api_key, v_charged_at);`,
+      `SELECT 'charge:' || order_id, p_project, CASE WHEN v_test THEN 'test' ELSE 'revenue' END, 'charge', -p_credits, order_id,
+          p_api_key, v_charged_at WHERE order_id % 4 <> 0;`,
     ),
   },
   {
