@@ -80,7 +80,7 @@ export function beginning(at: () => ConsoleCluster, see: (view: View) => View): 
     try {
       const view = see(await View.open(at(), `${merchant}/p/${id}`, { account }));
       await view.page.getByText('Receive your first delivery').waitFor();
-      expect(await view.page.getByText('Your first delivery').count()).toBe(0);
+      expect(await view.page.getByText('Your first delivery', { exact: true }).count()).toBe(0);
       const client = new EnergyClient({ baseUrl: at().api, merchant: id, apiKey: String(made['api_key']) });
       const receiver = service.accounts[2]?.address ?? '';
       const body = { receive_address: receiver, energy: 65_000, duration_sec: 3600 };
@@ -90,7 +90,7 @@ export function beginning(at: () => ConsoleCluster, see: (view: View) => View): 
         'an order being taken',
       );
       await view.heading('Home').waitFor();
-      await view.page.getByText('Your first delivery').waitFor();
+      await view.page.getByText('Your first delivery', { exact: true }).waitFor();
       await view.page.getByText(/more blocks until it is final/).waitFor();
       expect(await view.page.locator('.block').count()).toBe(19);
       await view.page.getByText('3.575 TRX not burnt').waitFor();
