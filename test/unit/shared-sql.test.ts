@@ -77,12 +77,12 @@ it.each([
   [
     'take_order',
     ['pg_advisory_xact_lock(1, ', 'INSERT INTO orders', 'reserve_capacity('],
-    ['INSERT INTO credit_entry', 'charge_auto_delegation(', 'charge_api_key(', 'UPDATE credit_account a'],
+    ['charge_auto_delegation(', 'charge_api_key(', 'UPDATE credit_account a', 'INSERT INTO credit_entry'],
   ],
   [
     'extend_order',
     ['pg_advisory_xact_lock(1, ', 'FOR NO KEY UPDATE', 'INSERT INTO order_key'],
-    ['INSERT INTO credit_entry', 'charge_auto_delegation(', 'charge_api_key(', 'UPDATE credit_account a'],
+    ['charge_auto_delegation(', 'charge_api_key(', 'UPDATE credit_account a', 'INSERT INTO credit_entry'],
   ],
   ['return_to_caps', ['UPDATE auto_delegation'], ['UPDATE api_key']],
 ])('%s locks in the written order', (name, taken, charged) => {

@@ -268,7 +268,7 @@ END$$;
 
 REVOKE EXECUTE ON FUNCTION chain_tx_guard FROM PUBLIC;
 
--- Charges the daily cap of the paying key: after the ledger entry and before the balance, as the lock order has it.
+-- Charges the daily cap of the paying key: before the balance, as the lock order has it.
 CREATE OR REPLACE FUNCTION charge_api_key(p_api_key uuid, p_project uuid, p_credits bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_today date;
@@ -629,8 +629,8 @@ END $$;
 
 REVOKE EXECUTE ON FUNCTION extend_for_auto_delegation FROM PUBLIC;
 
--- Extends a rental in one transaction, with the lock order of take_order: key, order, ledger entry, auto-delegation, key
--- cap, and the balance row last. A refusal is raised, so nothing stays behind.
+-- Extends a rental in one transaction, with the lock order of take_order: key, order, auto-delegation, key cap,
+-- and the balance row last. A refusal is raised, so nothing stays behind.
 -- p_refusal: a reason the caller already has to refuse, applied after a replay. p_head: the time of the chain's head,
 -- which alone decides whether a rental has ended. p_longest: the longest rental on sale, which the remaining time may
 -- not exceed. p_auto, p_auto_fence, p_auto_number, p_expected_uses: as in take_order. p_fee_limit: as the answer shows it.
@@ -1547,9 +1547,10 @@ END $$;
 
 REVOKE EXECUTE ON FUNCTION take_from_slots FROM PUBLIC;
 
--- Takes an order in one transaction and one round trip. Locks in one order: order key, capacity slots, ledger entry,
--- auto-delegation, key cap, and the balance row last. A refusal is raised (SQLSTATE ER001, message = error code), so
--- nothing stays behind; one that is known before anything is written is an answer instead.
+-- Takes an order in one transaction and one round trip. Locks in one order: order key, capacity slots, auto-delegation,
+-- key cap, and the balance row last. The ledger entry that follows waits for no other session. A refusal is raised
+-- (SQLSTATE ER001, message = error code), so nothing stays behind; one that is known before anything is written is an
+-- answer instead.
 -- A function because separate statements reach a sixth of the rate (measured).
 -- p_refusal: a reason the caller already has to refuse (mismatch, receiver, value, chain); applied only after
 -- replays, used quotes and expired quotes. p_amount: sun to delegate (rental) or to spend (activation). p_leg_slack:

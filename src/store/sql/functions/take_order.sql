@@ -1,6 +1,7 @@
--- Takes an order in one transaction and one round trip. Locks in one order: order key, capacity slots,
--- auto-delegation, key cap, and the balance row last. The ledger entry of the new order contends with nothing. A refusal is raised (SQLSTATE ER001, message = error code), so
--- nothing stays behind; one that is known before anything is written is an answer instead.
+-- Takes an order in one transaction and one round trip. Locks in one order: order key, capacity slots, auto-delegation,
+-- key cap, and the balance row last. The ledger entry that follows waits for no other session. A refusal is raised
+-- (SQLSTATE ER001, message = error code), so nothing stays behind; one that is known before anything is written is an
+-- answer instead.
 -- A function because separate statements reach a sixth of the rate (measured).
 -- p_refusal: a reason the caller already has to refuse (mismatch, receiver, value, chain); applied only after
 -- replays, used quotes and expired quotes. p_amount: sun to delegate (rental) or to spend (activation). p_leg_slack:
