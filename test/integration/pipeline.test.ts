@@ -268,7 +268,7 @@ describe('the fields', () => {
     expectError(answer, 'INVALID_REQUEST');
     expect(answer.body.details).toEqual([
       { field: '__x', msg: 'is not a member of this request' },
-      { field: 'energy', msg: 'must be an integer from 1000 to 100000000' },
+      { field: 'energy', msg: 'must be an integer from 1000 to 100000000, without quotes' },
       { field: 'id', msg: 'is not a member of this request' },
       { field: 'receive_address', msg: 'is required' },
     ]);
