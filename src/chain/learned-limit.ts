@@ -21,11 +21,11 @@ const LEARN_EVERY_MS = 5000;
 /** Interval at which a process shares its rate and reads the others'. */
 const SHARE_EVERY_MS = 5000;
 /** A limit stays as it was learned for this time, doubled with each throttled answer after it has grown. */
-const CALM_SEC = 60;
+const CALM_SEC = 15;
 const CALM_SEC_MAX = 3600;
-const GROWTH_PER_SEC = 1.1 ** 0.1;
+const GROWTH_PER_SEC = 1.1 ** (1 / 3);
 /** Growth lasts this long, to some 300 times the limit. Then there is none. */
-const GROWTH_SEC = 600;
+const GROWTH_SEC = 180;
 /** The rate of a process that has ended counts no longer than this. */
 const RATE_KEPT_SEC = 15;
 

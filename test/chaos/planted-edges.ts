@@ -83,7 +83,7 @@ export const PLANTED_EDGES: readonly PlantedBug[] = [
   {
     name: 'a learned request limit never grows',
     changes: one(LEARNED, 'Math.max(0, ageSec - calmSec)', '0'),
-    test: limit('a single refusal slows the service down for minutes, not for hours'),
+    test: limit('a single refusal slows the service down for a minute or two, not for hours'),
   },
   {
     name: 'a learned request limit grows again as soon after each refusal',

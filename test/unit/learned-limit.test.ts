@@ -1,13 +1,13 @@
 // The limit learned from a node that throttles: it stays, grows, and approaches the provider's limit.
 import { lessonAfter, limitAt, type Lesson } from '../../src/chain/learned-limit.js';
 
-it('a single refusal slows the service down for minutes, not for hours', () => {
+it('a single refusal slows the service down for a minute or two, not for hours', () => {
   const lesson = lessonAfter(40);
-  expect(lesson).toEqual({ perSec: 20, calmSec: 60 });
+  expect(lesson).toEqual({ perSec: 20, calmSec: 15 });
   expect(limitAt(lesson, 0)).toBe(20);
-  expect(limitAt(lesson, 60)).toBe(20);
-  expect(limitAt(lesson, 140)).toBeGreaterThanOrEqual(40);
-  expect(limitAt(lessonAfter(10), 300)).toBeGreaterThanOrEqual(40);
+  expect(limitAt(lesson, 15)).toBe(20);
+  expect(limitAt(lesson, 40)).toBeGreaterThanOrEqual(40);
+  expect(limitAt(lessonAfter(10), 90)).toBeGreaterThanOrEqual(40);
 });
 
 it('falls below the limit of a provider within a burst, and stays there ever longer', () => {
@@ -19,16 +19,16 @@ it('falls below the limit of a provider within a burst, and stays there ever lon
     refusals += 1;
   }
   expect(refusals).toBeLessThanOrEqual(8);
-  expect(lesson.calmSec).toBe(60);
+  expect(lesson.calmSec).toBe(15);
   const calms: number[] = [];
-  for (let turn = 0; turn < 8; turn += 1) {
+  for (let turn = 0; turn < 9; turn += 1) {
     let ageSec = 0;
     while (limitAt(lesson, ageSec) <= provider) ageSec += 1;
     lesson = lessonAfter({ lesson, ageSec });
     expect(limitAt(lesson, 0)).toBeGreaterThanOrEqual(provider / 2);
     calms.push(lesson.calmSec);
   }
-  expect(calms).toEqual([120, 240, 480, 960, 1920, 3600, 3600, 3600]);
+  expect(calms).toEqual([30, 60, 120, 240, 480, 960, 1920, 3600, 3600]);
 });
 
 it('is never so low that no order could be delivered', () => {
