@@ -18,6 +18,8 @@ const LEARN_FROM_PER_SEC = 10;
 const LOWEST_PER_SEC = 5;
 /** The throttled answers of one burst lower the limit once. */
 const LEARN_EVERY_MS = 5000;
+/** A single refusal is a hiccup of a gateway. A second one within this time, after answers in between, is a limit. */
+const REPEATED_MS = 60_000;
 /** Interval at which a process shares its rate and reads the others'. */
 const SHARE_EVERY_MS = 5000;
 /** A limit stays as it was learned for this time, doubled with each throttled answer after it has grown. */
@@ -91,6 +93,7 @@ export class LearnedLimit {
   private shares = 0;
   private sharedAtMs = Number.NEGATIVE_INFINITY;
   private learnedAtMs = Number.NEGATIVE_INFINITY;
+  private refusedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(private readonly options: LearnedLimitOptions) {}
 
@@ -102,10 +105,13 @@ export class LearnedLimit {
 
   /** Learns from a throttled answer. Returns the new limit; undefined if it is unchanged. */
   learn(): number | undefined {
+    const isRepeated = monotonicMs() - this.refusedAtMs < REPEATED_MS;
+    this.refusedAtMs = monotonicMs();
     if (monotonicMs() - this.learnedAtMs < LEARN_EVERY_MS) return undefined;
     const { last } = this;
     const rate = this.options.sent(1000) + this.othersPerSec;
-    if (last === undefined && (rate < LEARN_FROM_PER_SEC || !this.knowsOthers)) return undefined;
+    const isProof = isRepeated && rate >= LEARN_FROM_PER_SEC && this.knowsOthers;
+    if (last === undefined && !isProof) return undefined;
     const lesson = lessonAfter(last ?? rate);
     this.learnedAtMs = monotonicMs();
     this.known = { lesson, learnedAtMs: this.learnedAtMs };

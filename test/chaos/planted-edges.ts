@@ -101,6 +101,11 @@ export const PLANTED_EDGES: readonly PlantedBug[] = [
     test: budget('a limit is learned from throttled answers, lowered by further ones, and shared'),
   },
   {
+    name: 'a single refusal teaches a request limit',
+    changes: one(LEARNED, 'isRepeated && rate >= LEARN_FROM_PER_SEC', 'rate >= LEARN_FROM_PER_SEC'),
+    test: budget('a single refusal teaches no limit, and a second one within a minute does'),
+  },
+  {
     name: 'an event of a later clock has waited a negative time',
     changes: one(
       'events/numberer.ts',
