@@ -127,14 +127,16 @@ export class LearnedLimit {
     const { redis, keys, process, sent } = this.options;
     const sinceMs = monotonicMs() - this.sharedAtMs;
     if (sinceMs < SHARE_EVERY_MS || redis.status !== 'ready') return;
-    this.sharedAtMs = monotonicMs();
+    const askedAtMs = monotonicMs();
+    this.sharedAtMs = askedAtMs;
     const rate = Math.ceil((sent(SHARE_EVERY_MS) * 1000) / SHARE_EVERY_MS);
     redis.eval(SHARE, 2, ...keys, process, rate, RATE_KEPT_SEC).then(
       (answer) => {
         const [text, leftMs, others] = answer as [string, number, number];
         this.shares += 1;
         this.othersPerSec = others;
-        this.known = knownFrom(text, leftMs);
+        // This process may have learned a newer limit meanwhile.
+        if (this.learnedAtMs < askedAtMs) this.known = knownFrom(text, leftMs);
       },
       () => undefined,
     );

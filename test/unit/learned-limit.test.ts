@@ -1,5 +1,5 @@
 // The limit learned from a node that throttles: it stays, grows, and approaches the provider's limit.
-import { lessonAfter, limitAt, type Lesson } from '../../src/chain/learned-limit.js';
+import { LearnedLimit, lessonAfter, limitAt, type Lesson } from '../../src/chain/learned-limit.js';
 
 it('a single refusal slows the service down for a minute or two, not for hours', () => {
   const lesson = lessonAfter(40);
@@ -35,4 +35,21 @@ it('is never so low that no order could be delivered', () => {
   let lesson = lessonAfter(10);
   for (let n = 0; n < 20; n += 1) lesson = lessonAfter({ lesson, ageSec: 1 });
   expect(lesson.perSec).toBe(5);
+});
+
+it('an answer that was asked for before a refusal does not replace the limit learned from it', async () => {
+  const answers: ((answer: unknown) => void)[] = [];
+  const redis = {
+    status: 'ready',
+    eval: () => new Promise((resolve) => answers.push(resolve)),
+    set: () => Promise.resolve('OK'),
+  };
+  const options = { redis: redis as never, keys: ['limit', 'rates'], process: 'a', sent: () => 40 } as const;
+  const limit = new LearnedLimit(options);
+  limit.share();
+  redis.status = 'reconnecting';
+  expect([limit.learn(), limit.learn()]).toEqual([undefined, 20]);
+  answers[0]?.(['', -2, 0]);
+  await new Promise(setImmediate);
+  expect(limit.perSec).toBe(20);
 });
