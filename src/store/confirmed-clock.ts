@@ -1,8 +1,8 @@
 /**
  * The confirmed time of the database. Every deletion, deactivation or closing by age uses it, so that a clock that
- * jumps ahead for a moment destroys nothing. Waits of minutes use `steadyAgeSec`, which leaves out jumps. Two clocks of this process confirm it. By the monotonic clock, the
+ * jumps ahead for a moment destroys nothing. Two clocks of this process confirm it. By the monotonic clock, the
  * database's time has not jumped. The wall clock agrees with it. Workers record jumps in `clock_mark` for processes
- * that start later.
+ * that start later. Waits of minutes use `steadyAgeSec`, which leaves out jumps.
  */
 import { monotonicMs, nowMs } from '../base/clock.js';
 import type { Database } from './database.js';
