@@ -150,7 +150,9 @@ export class Overlapping {
   private async useOne(customer: Customer, play: Play, signal: AbortSignal): Promise<void> {
     const nowMs = await this.directWallet.headTime();
     const rentals = (await this.rentals(play)).get(customer.account.address) ?? [];
-    if (!rentals.some((rental) => this.isLong(rental, nowMs))) await this.rent(customer, play, LONG, signal);
+    const hasLong = rentals.some((rental) => this.isLong(rental, nowMs));
+    // Beside no long rental there is nothing to compare.
+    if (!hasLong && (await this.rent(customer, play, LONG, signal)) === undefined) return;
     const key = await this.rent(customer, play, SHORT, signal);
     if (key === undefined || signal.aborted) return;
     // A fork may drop the transaction, or revert its reference block.
