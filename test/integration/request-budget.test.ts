@@ -2,6 +2,7 @@
 // is learned from a node that throttles.
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { once } from 'node:events';
 import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { monotonicMs } from '../../src/base/clock.js';
@@ -119,7 +120,10 @@ it('the first learned limit counts the requests of all processes', async () => {
 
 it('a single refusal teaches no limit, and a second one within a minute does', async () => {
   // Without Redis each process learns by itself.
-  const redis = new Redis(store.url, { enableOfflineQueue: false, lazyConnect: true });
+  const redis = await connect();
+  const ended = once(redis, 'end');
+  redis.disconnect();
+  await ended;
   const budget = new RequestBudget({ redis, prefix: newPrefix(), account: 'k', requestsPerSec: 0, waitMaxMs: 1 });
   for (let n = 0; n < 400; n += 1) await budget.admit('other');
   expect(budget.learn()).toBeUndefined();
