@@ -1,71 +1,63 @@
 // The layers of src/ and packages/: every import goes down, never up or round. Types count as imports too.
 //
-//   main.*.ts                                       know everything
-//   api.module  worker.module  console.module  operator/  console/   commands, routes of the consoles, and wiring
-//   fulfilment/  reconciliation/                    the worker's alone
-//   diagnostics/                                    → pool, quotes, billing, projects, requests, webhooks, signer's settings
-//   auth → projects   projects → billing, deposits   deposits → billing, blocks   costs → blocks   auto-delegations → auth, blocks, orders, quotes, pool   reports → deposits, verify   blocks   billing   pool   verify → pool
-//   quotes → billing, pool   simulation → quotes, billing   orders → quotes, billing, pool   explain → quotes   accounts, energy → orders, billing, quotes   events → orders, auth, deposits, auto-delegations, statements   webhooks → auth, events   requests   statements   people
-//   test-projects → billing (played by the worker)
-//   platform.module                                 makes what follows, once for a process
-//   http/ {pipeline, body, openapi}   store/   queue/   chain/
-//   observability/                                  logger, metrics, admin port, shutdown
-//   config/                                         every setting
-//   base/                                           clock, secrets, repeating, concurrency, batches
-//   domain/                                         pure: errors, units, money, order states, prices
-//   apart: signer/ (holds the keys in a process of its own; knows chain/, base/ and domain/)
-//   packages/ (for the demo, tests and benches; src/ imports nothing of them)
-//          devnet/ (spoken to over HTTP)   local/ (embedded servers; knows chain/, base/, domain/ and sdk/)
-//          sdk/ (for merchants: knows nothing else)   console/ (pages; knows domain/ and the shapes of src/console as types)
-const layers = ['domain', 'base', 'config', 'observability', '(store|queue|chain|http)'];
-const pure = '^src/(domain|base)/';
-const outside = '^src/(config|observability|store|queue|chain|http)/|^src/platform\\.module\\.ts$';
-const features =
-  '^src/(auth|auto-delegations|projects|billing|pool|verify|quotes|simulation|explain|orders|accounts|energy|events|webhooks|requests|deposits|blocks|costs|statements|reports|notifications|people|test-projects)/';
+//   src/apps/      one folder for each process: its main and its wiring
+//   src/modules/   the business; which module may import which others stands in `modules` below
+//   src/platform/  Postgres, queue, chain, HTTP, settings, logs; knows no module
+//   src/domain/    pure: errors, units, money, order states, prices
+//   packages/      for the demo, tests, benches, merchants and browsers; src/ imports nothing of them
+//
+// Two processes stand apart: the signer holds the keys and loads the chain alone; the sender speaks to other people's
+// hosts and loads webhooks alone.
 
-/** Of the lower layers each imports itself and those before it. */
-const layerRules = layers.map((layer, index) => ({
-  name: `layer-${layer}`,
-  comment: `${layer} imports only itself and ${layers.slice(0, index).join(', ') || 'nothing'}.`,
+/** What each module may import of the other modules. `console` and `operator` call all but the worker's and the sender's. */
+const modules = {
+  accounts: ['orders', 'billing', 'quotes'],
+  auth: ['projects'],
+  'auto-delegations': ['auth', 'orders', 'quotes', 'pool'],
+  billing: [],
+  costs: [],
+  deposits: ['billing'],
+  diagnostics: ['verify', 'quotes', 'billing', 'pool', 'projects', 'requests', 'webhooks'],
+  energy: ['orders', 'billing', 'quotes'],
+  events: ['orders', 'auth', 'deposits', 'auto-delegations', 'statements'],
+  explain: ['quotes'],
+  notifications: ['events'],
+  orders: ['quotes', 'billing', 'pool'],
+  people: [],
+  pool: [],
+  projects: ['billing', 'deposits'],
+  quotes: ['billing', 'pool'],
+  reports: ['deposits', 'verify'],
+  requests: [],
+  simulation: ['quotes', 'billing'],
+  statements: [],
+  'test-projects': ['billing'],
+  verify: ['pool'],
+  webhooks: ['auth', 'events', 'orders'],
+};
+const features = `^src/modules/(${Object.keys(modules).join('|')})/`;
+const worker = '^src/modules/(fulfilment|reconciliation)/';
+
+/** The layers of src/platform/ from the lowest. Each imports itself and those before it. */
+const platform = ['support', 'config', 'observability', '(database|queue|chain|http)', 'blocks'];
+
+const platformRules = platform.map((layer, index) => ({
+  name: `platform-${layer}`,
+  comment: `${layer} imports only itself, domain${platform
+    .slice(0, index)
+    .map((below) => `, ${below}`)
+    .join('')}.`,
   severity: 'error',
-  from: { path: `^src/${layer}/` },
-  to: { path: '^src/', pathNot: `^src/(${layers.slice(0, index + 1).join('|')})/` },
+  from: { path: `^src/platform/${layer}/` },
+  to: { path: '^src/', pathNot: `^src/(domain|platform/(${platform.slice(0, index + 1).join('|')}))/` },
 }));
 
-/** A feature imports itself, the layers below, and the features named here. */
-const arrows = {
-  auth: ['projects'],
-  'auto-delegations': ['auth', 'blocks', 'orders', 'quotes', 'pool'],
-  projects: ['billing', 'deposits'],
-  billing: [],
-  blocks: [],
-  costs: ['blocks'],
-  deposits: ['billing', 'blocks'],
-  reports: ['deposits', 'verify'],
-  pool: [],
-  verify: ['pool'],
-  quotes: ['billing', 'pool'],
-  simulation: ['quotes', 'billing'],
-  orders: ['quotes', 'billing', 'pool'],
-  explain: ['quotes'],
-  accounts: ['orders', 'billing', 'quotes'],
-  events: ['orders', 'auth', 'deposits', 'auto-delegations', 'statements'],
-  energy: ['orders', 'billing', 'quotes'],
-  webhooks: ['auth', 'events', 'orders'],
-  requests: [],
-  statements: [],
-  notifications: ['events'],
-  people: [],
-  'test-projects': ['billing'],
-  diagnostics: ['verify', 'quotes', 'billing', 'pool', 'projects', 'requests', 'webhooks'],
-};
-
-const arrowRules = Object.entries(arrows).map(([feature, below]) => ({
-  name: `feature-${feature}`,
-  comment: `${feature} may import only ${below.join(', ') || 'no other feature'} beside the layers below.`,
+const moduleRules = Object.entries(modules).map(([name, below]) => ({
+  name: `module-${name}`,
+  comment: `${name} may import only ${below.join(', ') || 'no other module'} beside platform and domain.`,
   severity: 'error',
-  from: { path: `^src/${feature}/` },
-  to: { path: '^src/', pathNot: [pure, outside, `^src/(${[feature, ...below].join('|')})/`] },
+  from: { path: `^src/modules/${name}/` },
+  to: { path: '^src/', pathNot: ['^src/(domain|platform)/', `^src/modules/(${[name, ...below].join('|')})/`] },
 }));
 
 /** @type {import('dependency-cruiser').IConfiguration} */
@@ -97,78 +89,86 @@ module.exports = {
       from: { path: '^(src|packages)/' },
       to: { path: '^(test|bench)/' },
     },
-    ...layerRules,
-    ...arrowRules,
+    {
+      name: 'domain-is-pure',
+      severity: 'error',
+      from: { path: '^src/domain/' },
+      to: { path: '^src/', pathNot: '^src/domain/' },
+    },
+    ...platformRules,
+    ...moduleRules,
     {
       name: 'worker-below-only',
       severity: 'error',
-      from: { path: '^src/(fulfilment|reconciliation)/' },
-      to: { path: '^src/', pathNot: [pure, outside, features, '^src/(fulfilment|reconciliation)/'] },
+      from: { path: worker },
+      to: { path: '^src/', pathNot: ['^src/(domain|platform)/', features, worker] },
     },
     {
-      name: 'roots-stay-apart',
-      comment: 'Nobody imports a main or the wiring of a process.',
+      name: 'processes-stay-apart',
       severity: 'error',
-      from: { path: '^src/((api|worker|console)\\.module\\.ts$|operator/|console/)' },
-      to: { path: '^src/(main\\.|(api|worker|console)\\.module\\.ts$)' },
+      from: { path: '^src/apps/([^/]+)/' },
+      to: { path: '^src/apps/', pathNot: '^src/apps/$1/' },
+    },
+    {
+      name: 'processes-are-on-top',
+      severity: 'error',
+      from: { path: '^src/(modules|platform)/' },
+      to: { path: '^src/apps/' },
     },
     {
       name: 'migrations-import-nothing',
       comment: 'What an old migration imports changes under it: databases of different ages would differ.',
       severity: 'error',
-      from: { path: '^src/store/migrations/' },
+      from: { path: '^src/platform/database/migrations/' },
       // It reads the SQL file that lies beside the migration.
-      to: { path: '^src/', pathNot: '^src/store/sql-files\\.ts$' },
+      to: { path: '^src/', pathNot: '^src/platform/database/sql-files\\.ts$' },
     },
     {
       name: 'api-never-fulfils',
       comment: 'No processor, no signing key and no broadcast is reachable from the API root.',
       severity: 'error',
-      from: { path: '^src/main\\.api\\.ts$' },
-      to: { path: '^src/(fulfilment|reconciliation)/', reachable: true },
+      from: { path: '^src/apps/api/' },
+      to: { path: worker, reachable: true },
     },
     {
       name: 'only-the-worker-fulfils',
       severity: 'error',
-      from: {
-        path: '^src/',
-        pathNot: '^src/(fulfilment/|reconciliation/|(worker|block-following)\\.module\\.ts$|main\\.)',
-      },
-      to: { path: '^src/(fulfilment|reconciliation)/' },
+      from: { path: '^src/', pathNot: ['^src/apps/worker/', worker] },
+      to: { path: worker },
     },
     {
       name: 'console-never-fulfils',
       comment: 'No session reaches what signs, sends, or opens the signed API.',
       severity: 'error',
-      from: { path: '^src/main\\.console\\.ts$' },
-      to: { path: '^src/(fulfilment|reconciliation|sender|signer)/', reachable: true },
+      from: { path: '^src/apps/console/' },
+      to: { path: '^src/modules/(fulfilment|reconciliation|sender|signer)/', reachable: true },
     },
     {
       name: 'only-the-console-serves-pages',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/(console/|console\\.module\\.ts$|main\\.)' },
-      to: { path: '^src/console/' },
+      from: { path: '^src/', pathNot: '^src/(apps|modules)/console/' },
+      to: { path: '^src/modules/console/' },
     },
     {
       name: 'sender-knows-webhooks-alone',
       comment: 'The process that speaks to other people’s hosts loads nothing that orders, signs or reads the chain.',
       severity: 'error',
-      from: { path: '^src/(sender/|sender\\.module\\.ts$|main\\.sender\\.ts$)' },
+      from: { path: '^src/(apps|modules)/sender/' },
       to: {
-        path: '^src/(auth|projects|billing|pool|verify|quotes|simulation|orders|accounts|energy|events|fulfilment|reconciliation|chain|queue|http)/',
+        path: '^src/(modules/(?!sender/|webhooks/)|platform/(chain|queue|http)/)',
         reachable: true,
       },
     },
     {
       name: 'only-the-sender-sends',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/(sender/|sender\\.module\\.ts$|main\\.)' },
-      to: { path: '^src/sender/' },
+      from: { path: '^src/', pathNot: '^src/(apps|modules)/sender/' },
+      to: { path: '^src/modules/sender/' },
     },
     {
       name: 'tronweb-stays-in-chain',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/chain/' },
+      from: { path: '^src/', pathNot: '^src/platform/chain/' },
       to: { path: 'node_modules/tronweb/' },
     },
     {
@@ -197,7 +197,10 @@ module.exports = {
         'The supervisor of processes must not load the processes it starts; the chain it speaks to as anybody may.',
       severity: 'error',
       from: { path: '^packages/local/' },
-      to: { path: '^(src|packages)/', pathNot: [pure, '^src/chain/', '^packages/(local|sdk)/'] },
+      to: {
+        path: '^(src|packages)/',
+        pathNot: ['^src/(domain|platform/support|platform/chain)/', '^packages/(local|sdk)/'],
+      },
     },
     {
       name: 'sdk-stands-alone',
@@ -213,33 +216,33 @@ module.exports = {
       from: { path: '^packages/console/src/' },
       to: {
         path: '^(src|packages)/',
-        pathNot: ['^src/domain/', '^src/console/[a-z-]+-shapes\\.ts$', '^packages/console/'],
+        pathNot: ['^src/domain/', '^src/modules/console/[a-z-]+-shapes\\.ts$', '^packages/console/'],
       },
     },
     {
       name: 'of-shapes-types-alone',
       severity: 'error',
       from: { path: '^packages/console/src/' },
-      to: { path: '^src/console/', dependencyTypesNot: ['type-only'] },
+      to: { path: '^src/modules/console/', dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'signer-knows-the-chain-alone',
       comment: 'What a taken-over service could make it load is what it could make it do.',
       severity: 'error',
-      from: { path: '^src/signer/' },
-      to: { path: '^src/', pathNot: [pure, '^src/chain/', '^src/signer/'] },
+      from: { path: '^src/modules/signer/' },
+      to: { path: '^src/', pathNot: '^src/(domain|platform/support|platform/chain|modules/signer)/' },
     },
     {
       name: 'signer-is-spoken-to-over-its-socket',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/(signer/|main\\.signer\\.ts$)' },
-      to: { path: '^src/signer/' },
+      from: { path: '^src/', pathNot: '^src/(apps|modules)/signer/' },
+      to: { path: '^src/modules/signer/' },
     },
     {
       name: 'one-main-per-process',
       severity: 'error',
       from: { path: '^(src|packages)/' },
-      to: { path: '^(src|packages/[^/]+/src)/main\\.' },
+      to: { path: '/main\\.[a-z]+\\.ts$' },
     },
   ],
   options: {

@@ -7,7 +7,7 @@ import { basename, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 
-const PROGRAMS = ['main.api', 'main.worker', 'main.cli', 'main.signer', 'main.sender', 'main.console'];
+const PROGRAMS = ['api', 'worker', 'cli', 'signer', 'sender', 'console'];
 const OF_PACKAGES = { devnet: 'main.devnet', local: 'main.demo' };
 /** Native code, found at run time. */
 const APART = ['secp256k1'];
@@ -41,7 +41,7 @@ const withoutCompat = {
 const sqlFiles = {
   name: 'SQL files',
   setup({ onLoad }) {
-    onLoad({ filter: /[\\/]store[\\/]sql-files\.js$/ }, async ({ path }) => {
+    onLoad({ filter: /[\\/]database[\\/]sql-files\.js$/ }, async ({ path }) => {
       const { SQL_FILES } = await import(pathToFileURL(path).href);
       return { contents: `export const SQL_FILES = ${JSON.stringify(SQL_FILES)};\n` };
     });
@@ -86,8 +86,9 @@ const [, , copy] = process.argv;
 const dist = resolve(copy ?? join(root, 'dist'));
 if (copy === undefined) {
   // TypeScript leaves the SQL files in src. A file that was removed there must not stay in dist.
-  await rm(join(dist, 'store', 'sql'), { recursive: true, force: true });
-  await cp(join(root, 'src', 'store'), join(dist, 'store'), {
+  const database = join('platform', 'database');
+  await rm(join(dist, database, 'sql'), { recursive: true, force: true });
+  await cp(join(root, 'src', database), join(dist, database), {
     recursive: true,
     filter: async (path) => path.endsWith('.sql') || (await stat(path)).isDirectory(),
   });
@@ -97,6 +98,6 @@ if (copy === undefined) {
   }
 }
 await bundle(
-  PROGRAMS.map((name) => join(dist, `${name}.js`)),
+  PROGRAMS.map((name) => join(dist, 'apps', name, `main.${name}.js`)),
   join(dist, 'bundle'),
 );

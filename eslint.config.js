@@ -15,15 +15,15 @@ const BANS = {
   env: [
     {
       selector: "MemberExpression[object.name='process'][property.name='env']",
-      message: 'Only src/config/config.ts and the roots read process.env; take a Config instead.',
+      message: 'Only src/platform/config/config.ts and the roots read process.env; take a Config instead.',
     },
     {
       selector: "VariableDeclarator[init.name='process'] > ObjectPattern > Property[key.name='env']",
-      message: 'Only src/config/config.ts and the roots read process.env; take a Config instead.',
+      message: 'Only src/platform/config/config.ts and the roots read process.env; take a Config instead.',
     },
     {
       selector: "ImportDeclaration[source.value=/^(node:)?process$/] ImportSpecifier[imported.name='env']",
-      message: 'Only src/config/config.ts and the roots read process.env; take a Config instead.',
+      message: 'Only src/platform/config/config.ts and the roots read process.env; take a Config instead.',
     },
   ],
   time: [
@@ -123,19 +123,19 @@ export default tseslint.config(
     },
   },
   {
-    files: ['src/{domain,billing,orders}/**/*.ts'],
+    files: ['src/{domain,modules/{billing,orders}}/**/*.ts'],
     rules: ban('env', 'time', 'sql', 'float', 'params'),
   },
   // A migration is a record that nobody edits again, and holds whole functions.
-  { files: ['src/store/migrations/**/*.ts'], rules: { ...ban('env', 'time'), 'max-lines': 'off' } },
-  { files: ['src/config/config.ts'], rules: ban('time', 'sql', 'params') },
-  { files: ['src/base/clock.ts'], rules: ban('env', 'sql', 'params') },
+  { files: ['src/platform/database/migrations/**/*.ts'], rules: { ...ban('env', 'time'), 'max-lines': 'off' } },
+  { files: ['src/platform/config/config.ts'], rules: ban('time', 'sql', 'params') },
+  { files: ['src/platform/support/clock.ts'], rules: ban('env', 'sql', 'params') },
   {
     files: ['packages/devnet/**/*.ts'],
     // The exceptions of the EVM library are no Errors, and its interpreter catches only its own.
     rules: { ...ban('env'), '@typescript-eslint/only-throw-error': 'off' },
   },
-  { files: ['packages/local/**/*.ts', 'src/main.*.ts'], rules: { ...ban('sql'), 'no-console': 'off' } },
+  { files: ['packages/local/**/*.ts', 'src/apps/*/main.*.ts'], rules: { ...ban('sql'), 'no-console': 'off' } },
   // A merchant's program has no Clock of ours.
   { files: ['packages/sdk/src/**/*.ts'], rules: ban('env', 'sql', 'params') },
   // Pages run in a browser, by its clock; a component's markup makes it long.
@@ -148,7 +148,7 @@ export default tseslint.config(
   },
   // Made by a program, as long as the interface is.
   { files: ['packages/sdk/src/api-types.ts'], rules: { 'max-lines': 'off' } },
-  { files: ['src/operator/**/*.ts', 'packages/devnet/src/main.*.ts'], rules: { 'no-console': 'off' } },
+  { files: ['src/modules/operator/**/*.ts', 'packages/devnet/src/main.*.ts'], rules: { 'no-console': 'off' } },
   {
     files: ['test/**/*.ts', 'bench/**/*.ts'],
     rules: {

@@ -2,7 +2,7 @@
 // legs, transactions, ledger, events, deposits, refused requests and audit entries in plausible numbers.
 import { createHash } from 'node:crypto';
 import pg from 'pg';
-import { addressFromBytes } from '../src/chain/address.js';
+import { addressFromBytes } from '../src/platform/chain/address.js';
 import type { BenchCluster } from './cluster.js';
 
 export const ORDERS = 1_000_000;

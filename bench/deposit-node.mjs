@@ -2,8 +2,8 @@
 // with their logs, as on the main net. One block in ten pays a deposit. A message sets the newest block.
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
-import { buildTransfer } from '../dist/chain/transfer-transaction.js';
-import { addressToHex } from '../dist/chain/address.js';
+import { buildTransfer } from '../dist/platform/chain/transfer-transaction.js';
+import { addressToHex } from '../dist/platform/chain/address.js';
 
 const { TOKEN, PAYER, PAID, FIRST, COUNT, NEWEST, TRANSACTIONS } = process.env;
 const [first, count] = [Number(FIRST), Number(COUNT)];

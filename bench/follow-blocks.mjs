@@ -7,9 +7,9 @@ import { fork } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import { fileURLToPath } from 'node:url';
-import { NodePool } from '../dist/chain/node-pool.js';
-import { TronNode } from '../dist/chain/node.js';
-import { blockOf, solidBlockOf, solidHeadOf, TronClient } from '../dist/chain/tron.client.js';
+import { NodePool } from '../dist/platform/chain/node-pool.js';
+import { TronNode } from '../dist/platform/chain/node.js';
+import { blockOf, solidBlockOf, solidHeadOf, TronClient } from '../dist/platform/chain/tron.client.js';
 
 const seconds = Number(process.argv[2] ?? 30);
 const [TRANSACTIONS, BYTES, SLOT_MS, BYTES_PER_SEC, SOLID_LAG] = [600, 2000, 3000, 3_000_000, 1];

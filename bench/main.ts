@@ -22,7 +22,7 @@ import { signatureRows } from './rows-signatures.js';
 import { delegationsPerSec } from './rows-worker.js';
 import { COLLECTING, RENTAL_SEC, soak } from './soak.js';
 import { BenchCluster } from './cluster.js';
-import { addressFromBytes } from '../src/chain/address.js';
+import { addressFromBytes } from '../src/platform/chain/address.js';
 
 /** The final check requests every transaction of a soak again. */
 const VERIFY_LIMIT_MS = 600_000;

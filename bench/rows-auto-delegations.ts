@@ -1,5 +1,5 @@
 // A worker's costs for auto-delegated addresses: by their number at equal use, and for five hundred used in one block.
-import { forEachConcurrently } from '../src/base/concurrency.js';
+import { forEachConcurrently } from '../src/platform/support/concurrency.js';
 import { newChainAccount, type ChainAccount } from '../packages/local/src/chain-account.js';
 import { cpuMs } from './cpu.js';
 import { median, percentile, type Row } from './measure.js';

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import type { INestApplicationContext } from '@nestjs/common';
 import { HDKey } from '@scure/bip32';
 import { newChainAccount } from '../packages/local/src/chain-account.js';
-import { sleep } from '../src/base/clock.js';
+import { sleep } from '../src/platform/support/clock.js';
 import { BlockFollower, DepositAddresses, DepositTerms, openParts, openWorker, Rescan } from './dist.js';
 import type { Row } from './measure.js';
 import type { BenchCluster } from './cluster.js';

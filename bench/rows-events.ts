@@ -22,7 +22,7 @@ const WITHOUT_EVENTS: PlantedBug = {
       put: '     v_type text := CASE\n       WHEN true THEN NULL\n       WHEN NEW.project_id',
     },
     {
-      file: 'events/numberer.ts',
+      file: 'modules/events/numberer.ts',
       find: '  start(): void {\n    void this.repeater.start();\n  }',
       put: '  start(): void {}',
     },

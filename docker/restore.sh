@@ -18,7 +18,7 @@ if [ "$tables" != 0 ]; then
   echo "The database is not empty; restore into a new one." >&2
   exit 1
 fi
-# Row policies of roles are rights (src/store/row-policies.ts), which `cli migrate` grants to the roles of this server.
+# Row policies of roles are rights (src/platform/database/row-policies.ts), which `cli migrate` grants to the roles of this server.
 # They are skipped here. Policies from migrations name no role and are restored.
 pg_restore --list "$file" >"$list"
 awk '$4 == "POLICY" && $7 ~ /^(project|service)_rows$/ { rights[$6] = 1; next } { kept[++n] = $0 }

@@ -1,6 +1,6 @@
 /**
  * The transitions of orders, legs and chain transactions. The code's types, the database's triggers
- * (store/sql/functions/orders_guard.sql) and the documentation all come from these tables. No other place lists a transition.
+ * (src/platform/database/sql/functions/orders_guard.sql) and the documentation all come from these tables. No other place lists a transition.
  */
 
 /** The maximum number of wallets for one order. A larger need is refused as beyond capacity. */

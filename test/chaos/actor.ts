@@ -1,7 +1,7 @@
 // A supervised service process that chaos kills, stops and arms with crash points.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { sleep } from '../../src/base/clock.js';
+import { sleep } from '../../src/platform/support/clock.js';
 import type { World } from '../../packages/local/src/world.js';
 
 export type ServiceProcess = Awaited<ReturnType<World['startWorker']>>;

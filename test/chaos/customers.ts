@@ -2,7 +2,7 @@
 // are compared with the records afterwards.
 import { newChainAccount } from '../../packages/local/src/chain-account.js';
 import type { Merchant, MerchantAnswer } from '../../packages/local/src/merchant.js';
-import { sleep } from '../../src/base/clock.js';
+import { sleep } from '../../src/platform/support/clock.js';
 
 export interface Purchase {
   readonly key: string;

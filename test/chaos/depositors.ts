@@ -1,8 +1,8 @@
 // Projects that receive on-chain deposits during faults. Afterwards the ledger must contain each deposit on chain once.
-import { sleep } from '../../src/base/clock.js';
-import { solidHeadOf, TronClient } from '../../src/chain/tron.client.js';
-import { DepositAddresses } from '../../src/deposits/deposit-addresses.js';
-import { Projects } from '../../src/projects/projects.js';
+import { sleep } from '../../src/platform/support/clock.js';
+import { solidHeadOf, TronClient } from '../../src/platform/chain/tron.client.js';
+import { DepositAddresses } from '../../src/modules/deposits/deposit-addresses.js';
+import { Projects } from '../../src/modules/projects/projects.js';
 import type { INestApplicationContext } from '@nestjs/common';
 import type { World } from '../../packages/local/src/world.js';
 import type { Wallet } from '../../packages/local/src/chain-account.js';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { sleep } from '../../src/base/clock.js';
+import { sleep } from '../../src/platform/support/clock.js';
 import { startPostgres, type Postgres } from '../../packages/local/src/postgres.js';
 import { until } from '../../packages/local/src/wait.js';
 

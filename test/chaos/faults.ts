@@ -1,7 +1,7 @@
 // Faults of processes and servers, one function for each. Each returns how often it took effect.
-import { sleep } from '../../src/base/clock.js';
+import { sleep } from '../../src/platform/support/clock.js';
 import { seededRandom } from '../../packages/devnet/src/faults-spec.js';
-import type { CrashPoint, SenderPoint } from '../../src/base/crash-point.js';
+import type { CrashPoint, SenderPoint } from '../../src/platform/support/crash-point.js';
 import type { ChaosCluster } from './cluster.js';
 import { OUTSIDERS } from './outsiders.js';
 import { HOLDING_POINTS, type OtherFault, type PlannedFault } from './plan.js';

@@ -53,9 +53,9 @@ export async function failureWith(bug: PlantedBug, { file, title }: NamedTest): 
 /** SQL files are read, not imported: the module that reads them gets the patched texts. */
 async function withSqlFiles(patched: ReadonlyMap<string, string>): Promise<[string, string][]> {
   const isSql = ([path]: [string, string]): boolean => path.endsWith('.sql');
-  const sql = [...patched].filter(isSql).map(([path, text]) => [path.slice('store/'.length), text]);
+  const sql = [...patched].filter(isSql).map(([path, text]) => [path.slice('platform/database/'.length), text]);
   if (sql.length === 0) return [...patched];
-  const reader = 'store/sql-files.ts';
+  const reader = 'platform/database/sql-files.ts';
   const source = await readFile(join(ROOT, 'src', reader), 'utf8');
   const assigned = `${source}\nObject.assign(SQL_FILES, ${JSON.stringify(Object.fromEntries(sql))});\n`;
   return [...[...patched].filter((each) => !isSql(each)), [reader, assigned]];

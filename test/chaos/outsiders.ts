@@ -1,13 +1,13 @@
 // External faults: wallet owners, other accounts on the chain, callers without credits, a database client, exchanges.
 // One function for each fault; each returns how often it took effect, and restores what it changed.
-import { sleep } from '../../src/base/clock.js';
-import { addressToHex } from '../../src/chain/address.js';
-import { signWithKey } from '../../src/chain/keys.js';
+import { sleep } from '../../src/platform/support/clock.js';
+import { addressToHex } from '../../src/platform/chain/address.js';
+import { signWithKey } from '../../src/platform/chain/keys.js';
 import { messageOf } from '../../src/domain/errors.js';
 import { seededRandom } from '../../packages/devnet/src/faults-spec.js';
 import { newChainAccount, type ChainAccount } from '../../packages/local/src/chain-account.js';
 import { POOL_OPERATIONS, type PoolWallet } from '../../packages/local/src/world.js';
-import { PoolWallets } from '../../src/pool/pool-wallets.js';
+import { PoolWallets } from '../../src/modules/pool/pool-wallets.js';
 import { rawDataOf, SECOND_OWNERS, wire } from '../support/chain/hostile-bytes.js';
 import { until } from '../../packages/local/src/wait.js';
 import type { ChaosCluster } from './cluster.js';

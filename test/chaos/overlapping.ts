@@ -1,6 +1,6 @@
 // Customers with overlapping rentals for one receiver: a long one, and short ones that end after their energy was used.
 // After healing, each receiver's usable energy is compared with the purchased energy, block by block.
-import { sleep } from '../../src/base/clock.js';
+import { sleep } from '../../src/platform/support/clock.js';
 import { namedChainAccount, type ChainAccount, type Wallet } from '../../packages/local/src/chain-account.js';
 import type { Merchant } from '../../packages/local/src/merchant.js';
 import type { World } from '../../packages/local/src/world.js';

@@ -1,5 +1,10 @@
 // The faults of each round, dealt from a deck that the seed shuffles: every fault recurs regularly with any seed. Pure.
-import { CRASH_POINTS, SENDER_POINTS, type CrashPoint, type SenderPoint } from '../../src/base/crash-point.js';
+import {
+  CRASH_POINTS,
+  SENDER_POINTS,
+  type CrashPoint,
+  type SenderPoint,
+} from '../../src/platform/support/crash-point.js';
 import { seededRandom } from '../../packages/devnet/src/faults-spec.js';
 
 /** A rule for the nodes, in the format of their control port. */

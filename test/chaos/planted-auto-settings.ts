@@ -1,9 +1,9 @@
 // Planted bugs in the settings of auto-delegations, each with the test that must catch it.
 import { one, type NamedTest, type PlantedBug } from './planted-bug.js';
 
-const SERVICE = 'auto-delegations/auto-delegations.service.ts';
-const DTO = 'auto-delegations/auto-delegations.dto.ts';
-const PRICES = 'auto-delegations/auto-delegation-prices.ts';
+const SERVICE = 'modules/auto-delegations/auto-delegations.service.ts';
+const DTO = 'modules/auto-delegations/auto-delegations.dto.ts';
+const PRICES = 'modules/auto-delegations/auto-delegation-prices.ts';
 
 const settings = (title: string): NamedTest => ({ file: 'integration/auto-delegations-api.test.ts', title });
 const lists = (title: string): NamedTest => ({ file: 'integration/auto-delegations-list.test.ts', title });
@@ -90,7 +90,7 @@ export const PLANTED_AUTO_SETTINGS: readonly PlantedBug[] = [
   {
     name: 'a revoked key pays for an auto-delegation that the operator sets',
     changes: one(
-      'operator/auto-delegations.command.ts',
+      'modules/operator/auto-delegations.command.ts',
       'if (key.revoked_at !== null) {',
       'if (key.id !== projectId) {',
     ),

@@ -1,20 +1,20 @@
 // Planted bugs in the shared reading of solid blocks and in its cursors.
 import { one, type NamedTest, type PlantedBug } from './planted-bug.js';
 
-const SEARCH = 'reconciliation/unrecorded-search.ts';
+const SEARCH = 'modules/reconciliation/unrecorded-search.ts';
 
 const reading = (title: string): NamedTest => ({ file: 'integration/block-reading.test.ts', title });
 
 export const PLANTED_BLOCKS: readonly PlantedBug[] = [
   {
     name: 'solid blocks are read by everyone who takes something from them',
-    changes: one('blocks/solid-blocks.ts', '    read.set(number, reading);\n', ''),
+    changes: one('platform/blocks/solid-blocks.ts', '    read.set(number, reading);\n', ''),
     test: reading('asks each node once for a block and its receipts, for consumers and search together'),
   },
   {
     name: 'the search waits for blocks that deposits wait for',
     changes: one(
-      'blocks/block-follower.ts',
+      'platform/blocks/block-follower.ts',
       'const left = await this.search.searchNext(this.lease !== undefined);',
       'await this.runPass();\n    const left = await this.search.searchNext(this.lease !== undefined);',
     ),

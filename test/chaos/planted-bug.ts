@@ -30,25 +30,25 @@ export interface PlantedBug {
  */
 export type Conditions = 'plain' | 'alone' | 'still pool';
 
-export const SENDER = 'fulfilment/send/transaction-sender.ts';
-export const LOG = 'fulfilment/send/transaction-log.ts';
-export const WORK = 'fulfilment/loop/order-claims.ts';
-export const PROOF = 'fulfilment/send/proof.ts';
-export const ADVANCER = 'fulfilment/loop/order-advancer.ts';
-export const FOLLOWER = 'fulfilment/follow/follower.ts';
-export const SETTLEMENT = 'fulfilment/follow/settlement.ts';
-export const INCLUSION = 'fulfilment/follow/inclusion.ts';
-export const ENDING = 'fulfilment/plan/order-termination.ts';
-export const ACCEPTANCE = 'orders/acceptance.ts';
-export const TURNS = 'orders/purchase-queue.ts';
-export const POOL_SYNC = 'pool/pool-sync.ts';
-export const SQL = 'billing/ledger-sql.ts';
+export const SENDER = 'modules/fulfilment/send/transaction-sender.ts';
+export const LOG = 'modules/fulfilment/send/transaction-log.ts';
+export const WORK = 'modules/fulfilment/loop/order-claims.ts';
+export const PROOF = 'modules/fulfilment/send/proof.ts';
+export const ADVANCER = 'modules/fulfilment/loop/order-advancer.ts';
+export const FOLLOWER = 'modules/fulfilment/follow/follower.ts';
+export const SETTLEMENT = 'modules/fulfilment/follow/settlement.ts';
+export const INCLUSION = 'modules/fulfilment/follow/inclusion.ts';
+export const ENDING = 'modules/fulfilment/plan/order-termination.ts';
+export const ACCEPTANCE = 'modules/orders/acceptance.ts';
+export const TURNS = 'modules/orders/purchase-queue.ts';
+export const POOL_SYNC = 'modules/pool/pool-sync.ts';
+export const SQL = 'modules/billing/ledger-sql.ts';
 /** Every SQL file of the store: the current texts and the migrations that hold copies of them. */
-export const SCHEMA = 'store/sql and store/migrations';
+export const SCHEMA = 'platform/database/sql and platform/database/migrations';
 
 /** Removes an index from the list of required ones: a developer who forgets an index would forget it there too. */
 export const unguarded = (index: string): Change => ({
-  file: 'store/expected-schema.ts',
+  file: 'platform/database/expected-schema.ts',
   find: `\n  ${index}: `,
   put: `\n  //${index}: `,
 });

@@ -1,10 +1,10 @@
 // Planted bugs in the effects of a wrong database clock: on leases, deletions, disabling, closing and prices.
 import { one, SCHEMA, type NamedTest, type PlantedBug } from './planted-bug.js';
 
-const LEASE_SQL = 'store/lease-sql.ts';
-const CONFIRMED = 'store/confirmed-clock.ts';
-const WATCH = 'fulfilment/loop/clock-watch.ts';
-const RATES = 'deposits/rate-history.ts';
+const LEASE_SQL = 'platform/database/lease-sql.ts';
+const CONFIRMED = 'platform/database/confirmed-clock.ts';
+const WATCH = 'modules/fulfilment/loop/clock-watch.ts';
+const RATES = 'modules/deposits/rate-history.ts';
 
 const leases = (title: string): NamedTest => ({ file: 'integration/clock-leases.test.ts', title });
 const jumps = (title: string): NamedTest => ({ file: 'integration/clock-jumps.test.ts', title });
@@ -43,7 +43,7 @@ export const PLANTED_CLOCKS: readonly PlantedBug[] = [
   {
     name: 'an unsent order is refunded by a clock that jumped',
     changes: one(
-      'fulfilment/loop/order-claims.ts',
+      'modules/fulfilment/loop/order-claims.ts',
       "steadyAgeSec('l.changed_at')",
       "'extract(epoch FROM clock_timestamp() - l.changed_at)::float8'",
     ),
@@ -52,7 +52,7 @@ export const PLANTED_CLOCKS: readonly PlantedBug[] = [
   {
     name: 'a sent transaction counts as overdue by a clock that jumped',
     changes: one(
-      'fulfilment/loop/order-claims.ts',
+      'modules/fulfilment/loop/order-claims.ts',
       "steadyAgeSec('t.created_at')",
       "'extract(epoch FROM clock_timestamp() - t.created_at)::float8'",
     ),
@@ -76,7 +76,7 @@ export const PLANTED_CLOCKS: readonly PlantedBug[] = [
   {
     name: 'a mail is given up by a clock that jumped',
     changes: one(
-      'notifications/mail-claims.ts',
+      'modules/notifications/mail-claims.ts',
       "steadyAgeSec('n.failing_since')",
       "'extract(epoch FROM clock_timestamp() - n.failing_since)::float8'",
     ),
@@ -85,7 +85,7 @@ export const PLANTED_CLOCKS: readonly PlantedBug[] = [
   {
     name: 'an unrecorded delegation is reclaimed by a clock that jumped',
     changes: one(
-      'reconciliation/orphan-reclaims.ts',
+      'modules/reconciliation/orphan-reclaims.ts',
       "steadyAgeSec('o.seen_at')",
       "'extract(epoch FROM clock_timestamp() - o.seen_at)'",
     ),
@@ -94,7 +94,7 @@ export const PLANTED_CLOCKS: readonly PlantedBug[] = [
   {
     name: 'orders postponed by the clock of a lost server wait for that time',
     changes: one(
-      'fulfilment/loop/startup-gate.ts',
+      'modules/fulfilment/loop/startup-gate.ts',
       'await tx.query(WAKE_ALL, [Math.max(this.config.worker.leaseSec, RECOVERY_HOLD_SEC) + 1]);',
       '',
     ),
@@ -103,7 +103,7 @@ export const PLANTED_CLOCKS: readonly PlantedBug[] = [
   {
     name: 'orders that the search for lost commits holds are woken with the others',
     changes: one(
-      'fulfilment/loop/startup-gate.ts',
+      'modules/fulfilment/loop/startup-gate.ts',
       'Math.max(this.config.worker.leaseSec, RECOVERY_HOLD_SEC)',
       'this.config.worker.leaseSec',
     ),
@@ -111,13 +111,17 @@ export const PLANTED_CLOCKS: readonly PlantedBug[] = [
   },
   {
     name: 'a lease of a shared reading is believed whatever its length',
-    changes: one('store/shared-reading.ts', 'leaseMs > 0 && leaseMs <= this.leaseMs + FUTURE_MS_MAX', 'leaseMs > 0'),
+    changes: one(
+      'platform/database/shared-reading.ts',
+      'leaseMs > 0 && leaseMs <= this.leaseMs + FUTURE_MS_MAX',
+      'leaseMs > 0',
+    ),
     test: leases('of a shared reading does not keep other processes from reading'),
   },
   {
     name: 'the turn of a webhook’s host is waited for however far it is',
     changes: one(
-      'sender/delivery-claims.ts',
+      'modules/sender/delivery-claims.ts',
       "isFromLaterClock('d.free_at', 1)",
       "isFromLaterClock('d.free_at', 86_400)",
     ),
@@ -125,7 +129,7 @@ export const PLANTED_CLOCKS: readonly PlantedBug[] = [
   },
   {
     name: 'mails of a later clock take the places of this hour',
-    changes: one('notifications/mail-claims.ts', ' AND NOT ${IS_FROM_LATER_CLOCK} ORDER BY t)', ' ORDER BY t)'),
+    changes: one('modules/notifications/mail-claims.ts', ' AND NOT ${IS_FROM_LATER_CLOCK} ORDER BY t)', ' ORDER BY t)'),
     test: leases('of a notification is now, and mails of a later hour take no place in the present one'),
   },
   {
@@ -184,40 +188,44 @@ export const PLANTED_CLOCKS: readonly PlantedBug[] = [
     ),
     test: BACK,
   },
-  { name: 'events end by a clock that jumped', changes: trusting('events/retention.ts', 'database'), test: EARLY },
+  {
+    name: 'events end by a clock that jumped',
+    changes: trusting('modules/events/retention.ts', 'database'),
+    test: EARLY,
+  },
   {
     name: 'nonces are deleted by a clock that jumped',
-    changes: trusting('auth/nonce-retention.ts', 'database'),
+    changes: trusting('modules/auth/nonce-retention.ts', 'database'),
     test: EARLY,
   },
   {
     name: 'refused requests are deleted by a clock that jumped',
-    changes: trusting('requests/retention.ts', 'database'),
+    changes: trusting('modules/requests/retention.ts', 'database'),
     test: EARLY,
   },
   {
     name: 'endpoints are disabled by a clock that jumped',
-    changes: trusting('sender/endpoint-watch.ts', 'this.database'),
+    changes: trusting('modules/sender/endpoint-watch.ts', 'this.database'),
     test: EARLY,
   },
   {
     name: 'a month is closed by a clock that jumped',
-    changes: trusting('statements/statement-closing.ts', 'this.database'),
+    changes: trusting('modules/statements/statement-closing.ts', 'this.database'),
     test: EARLY,
   },
   {
     name: 'sessions are deleted by a clock that jumped',
     changes: [
-      ...one('people/sessions.ts', 'if ((await confirmedNow(this.database)) !== undefined) await', 'await'),
-      ...one('people/sessions.ts', ' AND ${CLOCK_IS_STEADY} LIMIT', ' LIMIT'),
+      ...one('modules/people/sessions.ts', 'if ((await confirmedNow(this.database)) !== undefined) await', 'await'),
+      ...one('modules/people/sessions.ts', ' AND ${CLOCK_IS_STEADY} LIMIT', ' LIMIT'),
     ],
     test: EARLY,
   },
   {
     name: 'guesses are forgotten by a clock that jumped',
     changes: [
-      ...one('people/guesses.ts', 'if ((await confirmedNow(this.database)) === undefined) return false;', ''),
-      ...one('people/guesses.ts', ' AND ${CLOCK_IS_STEADY} LIMIT', ' LIMIT'),
+      ...one('modules/people/guesses.ts', 'if ((await confirmedNow(this.database)) === undefined) return false;', ''),
+      ...one('modules/people/guesses.ts', ' AND ${CLOCK_IS_STEADY} LIMIT', ' LIMIT'),
     ],
     test: EARLY,
   },

@@ -12,7 +12,7 @@ const AGAINST_FOREIGN: readonly PlantedBug[] = [
   {
     name: 'digits inside a text are taken for a number',
     changes: one(
-      'chain/json.ts',
+      'platform/chain/json.ts',
       'LONG_DIGITS.test(text) ? exactJson(text) : plainJson(text)',
       `plainJson(text.replaceAll(/([:,[])(-?\\d{16,})(?=[,}\\]])/g, '$1"$2"'))`,
     ),
@@ -20,23 +20,27 @@ const AGAINST_FOREIGN: readonly PlantedBug[] = [
   },
   {
     name: 'long integers are rounded',
-    changes: one('chain/json.ts', 'LONG_DIGITS.test(text) ? exactJson(text) : plainJson(text)', 'plainJson(text)'),
+    changes: one(
+      'platform/chain/json.ts',
+      'LONG_DIGITS.test(text) ? exactJson(text) : plainJson(text)',
+      'plainJson(text)',
+    ),
     test: inTest('unit/chain-json.test.ts')('keeps every int64 exact and every text unchanged'),
   },
   {
     name: 'heads come with all their transactions',
-    changes: one('chain/node-blocks.ts', `'getblock', { ...which, detail: false }`, `'getnowblock', {}`),
+    changes: one('platform/chain/node-blocks.ts', `'getblock', { ...which, detail: false }`, `'getnowblock', {}`),
     test: integration('node-blocks')('requests heads without their transactions'),
   },
   {
     name: 'a block is read by everyone who wants it',
-    changes: one('chain/node-blocks.ts', 'this.coming.set(key, coming);', ''),
+    changes: one('platform/chain/node-blocks.ts', 'this.coming.set(key, coming);', ''),
     test: integration('node-blocks')('reads a block once, for all users and both ports'),
   },
   {
     name: 'an act is the wallet owner’s whoever signed it',
     changes: one(
-      'verify/unrecorded-acts.ts',
+      'modules/verify/unrecorded-acts.ts',
       `return meet(signers, await permitted) ? 'owner' : undefined;`,
       `return (await permitted).size > 0 ? 'owner' : undefined;`,
     ),
@@ -51,12 +55,12 @@ const AGAINST_NODES: readonly PlantedBug[] = [
     name: 'a fee that a node leaves out is zero',
     changes: [
       {
-        file: 'chain/chain-parameters.ts',
+        file: 'platform/chain/chain-parameters.ts',
         find: 'entry === undefined || more.length > 0 ? undefined : int64',
         put: 'entry === undefined ? 0n : int64',
       },
       {
-        file: 'chain/chain-parameters.ts',
+        file: 'platform/chain/chain-parameters.ts',
         find: 'value === undefined || !isWithin(value, bounds[name])',
         put: 'value === undefined',
       },
@@ -66,7 +70,7 @@ const AGAINST_NODES: readonly PlantedBug[] = [
   {
     name: 'one of two nodes names the fees',
     changes: one(
-      'chain/chain-parameters.ts',
+      'platform/chain/chain-parameters.ts',
       'first === undefined || first.count === second?.count',
       'first === undefined',
     ),
@@ -74,12 +78,16 @@ const AGAINST_NODES: readonly PlantedBug[] = [
   },
   {
     name: 'one operator’s key goes to all',
-    changes: one('chain/configured-nodes.ts', 'apiKey: chain.apiKeys[index],', 'apiKey: chain.apiKeys[0],'),
+    changes: one('platform/chain/configured-nodes.ts', 'apiKey: chain.apiKeys[index],', 'apiKey: chain.apiKeys[0],'),
     test: integration('nodes')('each goes to its own node'),
   },
   {
     name: 'a node that failed lately gets no broadcast',
-    changes: one('chain/node-pool.ts', '        ...byHeight(current.filter((node) => !node.isHealthy)),\n', ''),
+    changes: one(
+      'platform/chain/node-pool.ts',
+      '        ...byHeight(current.filter((node) => !node.isHealthy)),\n',
+      '',
+    ),
     test: long('fulfilment-nodes')('goes to every node, even to those that just failed'),
   },
   {
@@ -94,7 +102,7 @@ const AGAINST_NODES: readonly PlantedBug[] = [
   {
     name: 'a call that ran out of time is not run again',
     changes: one(
-      'chain/tron.client.ts',
+      'platform/chain/tron.client.ts',
       `if (outcome.kind !== 'refused' || outcome.refusal !== 'timeout') return outcome;`,
       'if (outcome.kind.length > 0) return outcome;',
     ),
@@ -103,7 +111,7 @@ const AGAINST_NODES: readonly PlantedBug[] = [
   {
     name: 'a node without history proves a death',
     changes: one(
-      'fulfilment/send/proof.ts',
+      'modules/fulfilment/send/proof.ts',
       'const keepsHistory = await this.history.keeps(node);',
       'const keepsHistory = this.history.lackingMs(node) >= 0;',
     ),
@@ -111,13 +119,13 @@ const AGAINST_NODES: readonly PlantedBug[] = [
   },
   {
     name: 'the later clock of two ends rentals',
-    changes: one('chain/agreement.ts', 'times.sort((a, b) => b - a);', 'times.sort((a, b) => a - b);'),
+    changes: one('platform/chain/agreement.ts', 'times.sort((a, b) => b - a);', 'times.sort((a, b) => a - b);'),
     test: long('witnesses')('is not brought forward by a node that is far ahead of the other one'),
   },
   {
     name: 'a silent witness is waited for without end',
     changes: one(
-      'chain/agreement.ts',
+      'platform/chain/agreement.ts',
       'return node.awayMs > this.awayMaxMs;',
       'return node.awayMs > this.awayMaxMs * 1e9;',
     ),
@@ -128,7 +136,7 @@ const AGAINST_NODES: readonly PlantedBug[] = [
   {
     name: 'a witness whose solid head stands still is waited for without end',
     changes: one(
-      'chain/agreement.ts',
+      'platform/chain/agreement.ts',
       'this.solidStalledMs(node) > this.awayMaxMs',
       'this.solidStalledMs(node) > this.awayMaxMs * 1e9',
     ),
@@ -136,7 +144,7 @@ const AGAINST_NODES: readonly PlantedBug[] = [
   },
   {
     name: 'a solid head far ahead makes the other one stand still',
-    changes: one('chain/node-pool.ts', 'isFar && (await hasBlock(node, reached))', 'isFar'),
+    changes: one('platform/chain/node-pool.ts', 'isFar && (await hasBlock(node, reached))', 'isFar'),
     test: long('stalled-witnesses')(
       'is waited for only by the blocks that it has itself: one that claims others outvotes nobody',
     ),
@@ -144,7 +152,7 @@ const AGAINST_NODES: readonly PlantedBug[] = [
   {
     name: 'one of two nodes decides what is final',
     changes: one(
-      'fulfilment/follow/settlement.ts',
+      'modules/fulfilment/follow/settlement.ts',
       'const first = agreeing.slice(0, ANSWERS_NEEDED);',
       'const first = agreeing.slice(0, 1);',
     ),
@@ -167,9 +175,13 @@ const OF_MONEY: readonly PlantedBug[] = [
   {
     name: 'two exchanges of four are enough',
     changes: [
-      { file: 'billing/rate-sources.ts', find: 'Math.floor(configured / 2) + 1', put: 'Math.min(2, configured)' },
       {
-        file: 'billing/rates.ts',
+        file: 'modules/billing/rate-sources.ts',
+        find: 'Math.floor(configured / 2) + 1',
+        put: 'Math.min(2, configured)',
+      },
+      {
+        file: 'modules/billing/rates.ts',
         find: 'const doubt = doubtOf(rate, last, fallback);',
         put: 'const doubt: string | undefined = undefined;',
       },
@@ -178,18 +190,26 @@ const OF_MONEY: readonly PlantedBug[] = [
   },
   {
     name: 'a rate may jump',
-    changes: one('billing/held-rates.ts', 'const MOVE_PERCENT_MAX = 20n;', 'const MOVE_PERCENT_MAX = 2_000_000n;'),
+    changes: one(
+      'modules/billing/held-rates.ts',
+      'const MOVE_PERCENT_MAX = 20n;',
+      'const MOVE_PERCENT_MAX = 2_000_000n;',
+    ),
     test: long('rates')('is held back when it moved further, in every process, and charges go on at the last:'),
   },
   {
     name: 'a rate out of the band is charged at once',
-    changes: one('billing/held-rates.ts', 'if (isInBand(rate, fallback)) return undefined;', 'return undefined;'),
+    changes: one(
+      'modules/billing/held-rates.ts',
+      'if (isInBand(rate, fallback)) return undefined;',
+      'return undefined;',
+    ),
     test: long('rates')('is held back when it is the first, but outside the band:'),
   },
   {
     name: 'small rentals cost less than their transactions burn',
     changes: one(
-      'pool/bandwidth.ts',
+      'modules/pool/bandwidth.ts',
       'return divCeil(TRANSACTIONS_PER_LEG *',
       'return 0n as Sun;\n  return divCeil(TRANSACTIONS_PER_LEG *',
     ),
@@ -207,7 +227,7 @@ const OF_MONEY: readonly PlantedBug[] = [
   {
     name: 'each refusal costs a connection',
     changes: one(
-      'store/database.ts',
+      'platform/database/database.ts',
       'const HARMLESS = /^(ER|P0|22|23|40|55|57014|53100)/;',
       'const HARMLESS = /^(22|23|40|55|57014|53100)/;',
     ),
@@ -234,7 +254,7 @@ const OF_MONEY: readonly PlantedBug[] = [
 const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
   {
     name: 'an expiration years ahead is signed',
-    changes: one('signer/policy.ts', 'if (late !== undefined) throw', 'if (late === null) throw'),
+    changes: one('modules/signer/policy.ts', 'if (late !== undefined) throw', 'if (late === null) throw'),
     test: integration('signer-limits')(
       'in the chain’s own time is allowed if the signer is configured for it, at a bounded pace',
     ),
@@ -253,7 +273,7 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
   {
     name: 'orders stay with a wallet that cannot deliver',
     changes: one(
-      'fulfilment/plan/plan.ts',
+      'modules/fulfilment/plan/plan.ts',
       'if (!leg.canDeliver && isUnsent(tx)) draft.move.push(leg);\n  else if',
       'if',
     ),
@@ -262,7 +282,7 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
   {
     name: 'a reclaim takes what another order holds',
     changes: one(
-      'fulfilment/plan/reclaim-guard.ts',
+      'modules/fulfilment/plan/reclaim-guard.ts',
       `isCovered ? 'covered' : 'short'`,
       `sun >= 0n ? 'covered' : 'short'`,
     ),
@@ -271,7 +291,7 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
   {
     name: 'a reclaim that fails is tried without rest',
     changes: one(
-      'fulfilment/plan/reclaim-pace.ts',
+      'modules/fulfilment/plan/reclaim-pace.ts',
       'return Math.max(0, restSec - failed.lastAgeSec) * 1000;',
       'return restSec * 0;',
     ),
@@ -280,7 +300,7 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
   {
     name: 'what the network’s growth takes is not made up for',
     changes: one(
-      'fulfilment/loop/order-claims.ts',
+      'modules/fulfilment/loop/order-claims.ts',
       'AND sun_per_energy_e6 < $3',
       'AND sun_per_energy_e6 < $3 AND false',
     ),
@@ -291,7 +311,7 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
   {
     name: 'a rental is topped up while a top-up is on its way',
     changes: one(
-      'fulfilment/plan/running-rentals.ts',
+      'modules/fulfilment/plan/running-rentals.ts',
       `if (short === undefined || standingLegs(order).some((leg) => leg.status !== 'active')) return undefined;`,
       'if (short === undefined) return undefined;',
     ),
@@ -300,7 +320,7 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
   {
     name: 'one held order holds up the inclusion of all',
     changes: one(
-      'fulfilment/follow/inclusion.ts',
+      'modules/fulfilment/follow/inclusion.ts',
       `AND t.status = 'sending'\n    ORDER BY o.id, t.id FOR NO KEY UPDATE OF o, t, l SKIP LOCKED`,
       `AND t.status = 'sending'\n    ORDER BY o.id, t.id FOR NO KEY UPDATE OF o, t, l`,
     ),
@@ -318,7 +338,7 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
   {
     name: 'an explanation holds for any amount',
     changes: one(
-      'verify/finding.ts',
+      'modules/verify/finding.ts',
       'return amount > 0n ? amount <= explained : amount >= explained;',
       'return amount !== undefined || explained !== undefined;',
     ),
@@ -328,13 +348,13 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
   },
   {
     name: 'what was dropped or is dead counts as known on chain',
-    changes: one('verify/unrecorded-acts.ts', `'built', 'signed', 'dropped', 'dead'`, `'built', 'signed'`),
+    changes: one('modules/verify/unrecorded-acts.ts', `'built', 'signed', 'dropped', 'dead'`, `'built', 'signed'`),
     test: long('reconciler')('dropped bytes that are in a block are an unrecorded act, and reclaimed'),
   },
   {
     name: 'orders are claimed on a server whose past is not known',
     changes: one(
-      'fulfilment/recovery-condition.ts',
+      'modules/fulfilment/recovery-condition.ts',
       'SELECT coalesce(server_mark = server_mark(), true) AND search_until IS NULL FROM reconcile_state',
       'SELECT true FROM reconcile_state',
     ),
@@ -343,7 +363,7 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
   {
     name: 'a lost act is given to an order that has bytes of its own',
     changes: one(
-      'reconciliation/backup-recovery.ts',
+      'modules/reconciliation/backup-recovery.ts',
       `EXISTS (SELECT FROM open_chain_tx t WHERE t.leg_id = l.id AND t.purpose = $4
                     AND t.status IN ('built', 'signed')), (o.ends_at`,
       '(o.ends_at',
@@ -355,7 +375,7 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
   {
     name: 'a return is matched before its delivery is known to be there',
     changes: one(
-      'reconciliation/backup-recovery.ts',
+      'modules/reconciliation/backup-recovery.ts',
       'if (found.act.type === UNDELEGATE_TYPE) await this.followDeliveries(found, block, ratio);',
       '',
     ),
@@ -366,7 +386,7 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
   {
     name: 'what a node answered wrongly of a block is never read again',
     changes: one(
-      'fulfilment/follow/settlement.ts',
+      'modules/fulfilment/follow/settlement.ts',
       'for (const { node, header } of agreeing) node.blocks.forget(header);',
       '',
     ),
@@ -374,20 +394,20 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
   },
   {
     name: 'one node is believed of what a block does not hold',
-    changes: one('reconciliation/searched-blocks.ts', 'await this.compare(node, known, others);', ''),
+    changes: one('modules/reconciliation/searched-blocks.ts', 'await this.compare(node, known, others);', ''),
     test: long('lying-node')(
       'one node alone leaving out an act of our wallets hides nothing: the block is searched again',
     ),
   },
   {
     name: 'a block that was passed unsearched is forgotten',
-    changes: one('reconciliation/unrecorded-search.ts', 'ORDER BY number`;', 'WHERE false`;'),
+    changes: one('modules/reconciliation/unrecorded-search.ts', 'ORDER BY number`;', 'WHERE false`;'),
     test: long('unrecorded-acts')('an act in a block that was skipped is found later, also by another worker'),
   },
   {
     name: 'the reconciler rests for what it waited for nodes',
     changes: one(
-      'reconciliation/reconciler.ts',
+      'modules/reconciliation/reconciler.ts',
       'restSec(this.config.worker.reconcileSec, report.recordsMs / 1000)',
       'restSec(this.config.worker.reconcileSec, report.tookMs / 1000)',
     ),

@@ -8,14 +8,14 @@ const restored = (title: string): NamedTest => ({ file: 'integration/deposits-re
 export const PLANTED_DEPOSIT_BOUNDS: readonly PlantedBug[] = [
   {
     name: 'all small deposits of a sum are credited in the block of the payment that it passes with',
-    changes: one('deposits/small-sums.ts', 'const SETTLED_BATCH = 500;', 'const SETTLED_BATCH = 1_000_000;'),
+    changes: one('modules/deposits/small-sums.ts', 'const SETTLED_BATCH = 500;', 'const SETTLED_BATCH = 1_000_000;'),
     test: bounded(
       'is credited with all of them by one payment that reaches the minimum, and a block reads a bounded number of rows',
     ),
   },
   {
     name: 'small deposits that got a rate join no sum',
-    changes: one('deposits/small-deposits.ts', '    await this.joinSums(tx, batch);\n', ''),
+    changes: one('modules/deposits/small-deposits.ts', '    await this.joinSums(tx, batch);\n', ''),
     test: bounded('gets rates for the waiting ones in batches, and credit for their sum'),
   },
   {
@@ -30,7 +30,7 @@ export const PLANTED_DEPOSIT_BOUNDS: readonly PlantedBug[] = [
   {
     name: 'a block waits for the lock on a project',
     changes: one(
-      'deposits/project-claims.ts',
+      'modules/deposits/project-claims.ts',
       'if (wanted.length === 0) return new Set();',
       'if (wanted.length >= 0) return new Set(wanted);',
     ),
@@ -38,13 +38,13 @@ export const PLANTED_DEPOSIT_BOUNDS: readonly PlantedBug[] = [
   },
   {
     name: 'what is parked is forgotten',
-    changes: one('deposits/deposit-book.ts', '    await this.recordParked(fence);\n', ''),
+    changes: one('modules/deposits/deposit-book.ts', '    await this.recordParked(fence);\n', ''),
     test: bounded('delays its own deposits alone, and they are credited once it ends'),
   },
   {
     name: 'a block waits for the lock on a deposit that was seen at the head',
     changes: one(
-      'deposits/unlocked-payments.ts',
+      'modules/deposits/unlocked-payments.ts',
       'claimed.has(payment.projectId) && !blocked.has(keyOf(payment))',
       'claimed.has(payment.projectId)',
     ),
@@ -53,7 +53,7 @@ export const PLANTED_DEPOSIT_BOUNDS: readonly PlantedBug[] = [
   {
     name: 'a locked deposit that waits for a rate holds up the others',
     changes: one(
-      'deposits/deposit-sql.ts',
+      'modules/deposits/deposit-sql.ts',
       "reason IN ('no_rate', 'below_peg')\n   ORDER BY id FOR UPDATE SKIP LOCKED",
       "reason IN ('no_rate', 'below_peg')\n   ORDER BY id FOR UPDATE",
     ),
@@ -61,13 +61,17 @@ export const PLANTED_DEPOSIT_BOUNDS: readonly PlantedBug[] = [
   },
   {
     name: 'a payment from an address that a deposit address paid is credited',
-    changes: one('deposits/deposit-judge.ts', 'if (candidate.isPaidByUs === true) {', 'if (candidate.amount < 0n) {'),
+    changes: one(
+      'modules/deposits/deposit-judge.ts',
+      'if (candidate.isPaidByUs === true) {',
+      'if (candidate.amount < 0n) {',
+    ),
     test: restored('is held, whatever its size, and credited when the operator decides so'),
   },
   {
     name: 'the receiver of a return is taken for our own',
     changes: one(
-      'deposits/deposit-sql.ts',
+      'modules/deposits/deposit-sql.ts',
       "m.kind <> 'fee'\n       AND NOT EXISTS (SELECT FROM deposit_return r WHERE r.txid = m.txid AND r.to_address = v.address))",
       "m.kind <> 'fee')",
     ),
@@ -76,7 +80,7 @@ export const PLANTED_DEPOSIT_BOUNDS: readonly PlantedBug[] = [
   {
     name: 'a deposit is given back while money has left that nobody can account for',
     changes: one(
-      'deposits/deposit-returns.ts',
+      'modules/deposits/deposit-returns.ts',
       'const open = named.find(({ fingerprint }) => !explained.has(fingerprint));',
       'const open = named.find(({ fingerprint }) => explained.has(fingerprint));',
     ),
@@ -84,13 +88,13 @@ export const PLANTED_DEPOSIT_BOUNDS: readonly PlantedBug[] = [
   },
   {
     name: 'a restored server gives out the numbers of addresses that it has lost',
-    changes: one('deposits/deposit-addresses.ts', 'newest.is_other_server ? RESTORE_GAP : 1', '1'),
+    changes: one('modules/deposits/deposit-addresses.ts', 'newest.is_other_server ? RESTORE_GAP : 1', '1'),
     test: restored('leaves a gap on another server, once'),
   },
   {
     name: 'verify takes any rate of a deposit',
     changes: one(
-      'verify/deposit-checks.ts',
+      'modules/verify/deposit-checks.ts',
       "AND d.rate_e8 = CASE d.asset WHEN 'USDT' THEN least(r.rate_e8, 100000000) ELSE r.rate_e8 END",
       'AND d.rate_e8 > 0',
     ),
@@ -98,7 +102,11 @@ export const PLANTED_DEPOSIT_BOUNDS: readonly PlantedBug[] = [
   },
   {
     name: 'the doctor is content with exchanges that name no price of USDT',
-    changes: one('diagnostics/doctor-deposits.ts', 'if (found.length < PEG_QUORUM_MIN) {', 'if (found.length < 0) {'),
+    changes: one(
+      'modules/diagnostics/doctor-deposits.ts',
+      'if (found.length < PEG_QUORUM_MIN) {',
+      'if (found.length < 0) {',
+    ),
     test: { file: 'unit/dollar-rate.test.ts', title: 'the doctor says so, with the remedy' },
   },
 ];

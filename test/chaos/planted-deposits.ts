@@ -1,16 +1,16 @@
 // Planted bugs in the verification of payments on chain, and in crediting each exactly once.
 import { one, type NamedTest, type PlantedBug } from './planted-bug.js';
 
-const BOOK = 'deposits/deposit-book.ts';
-const ROWS = 'deposits/deposit-rows.ts';
-const JUDGE = 'deposits/deposit-judge.ts';
-const DEPOSIT_SQL = 'deposits/deposit-sql.ts';
-const BLOCKS = 'blocks/witnessed-blocks.ts';
-const EXECUTED = 'chain/executed-block.ts';
-const TRANSFERS = 'chain/transfers.ts';
-const RETURNS = 'deposits/deposit-returns.ts';
-const DRAFT = 'deposits/sweep-draft.ts';
-const COSTS = 'deposits/transfer-costs.ts';
+const BOOK = 'modules/deposits/deposit-book.ts';
+const ROWS = 'modules/deposits/deposit-rows.ts';
+const JUDGE = 'modules/deposits/deposit-judge.ts';
+const DEPOSIT_SQL = 'modules/deposits/deposit-sql.ts';
+const BLOCKS = 'platform/blocks/witnessed-blocks.ts';
+const EXECUTED = 'platform/chain/executed-block.ts';
+const TRANSFERS = 'platform/chain/transfers.ts';
+const RETURNS = 'modules/deposits/deposit-returns.ts';
+const DRAFT = 'modules/deposits/sweep-draft.ts';
+const COSTS = 'modules/deposits/transfer-costs.ts';
 
 const deposits = (title: string): NamedTest => ({ file: 'integration/deposits.test.ts', title });
 const money = (title: string): NamedTest => ({ file: 'integration/deposits-money.test.ts', title });
@@ -55,7 +55,7 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
   {
     name: 'the cursor moves apart from the credit',
     changes: one(
-      'blocks/block-follower.ts',
+      'platform/blocks/block-follower.ts',
       'if (!(await this.cursor.move(tx, block, fence))) return undefined;',
       'if (!(await this.cursor.move(this.database as never, block, fence))) return undefined;',
     ),
@@ -67,7 +67,7 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
   {
     name: "any contract's event is a payment in USDT",
     changes: one(
-      'deposits/block-payments.ts',
+      'modules/deposits/block-payments.ts',
       "return contract === tokenContract ? 'USDT' : undefined;",
       "return contract === tokenContract ? 'USDT' : 'USDT';",
     ),
@@ -97,7 +97,7 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
   },
   {
     name: 'what our own addresses send is a deposit',
-    changes: one('deposits/block-payments.ts', 'const isOurs = own.has(from);', 'const isOurs = false;'),
+    changes: one('modules/deposits/block-payments.ts', 'const isOurs = own.has(from);', 'const isOurs = false;'),
     test: money('goes to no deposit address, and a transfer between two of them is no project’s deposit'),
   },
   {
@@ -108,7 +108,7 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
   {
     name: 'what left a deposit address for a thief is taken for a sweep',
     changes: one(
-      'store/deposit-outflows.ts',
+      'platform/database/deposit-outflows.ts',
       'AND NOT EXISTS (SELECT FROM deposit_sweep_address WHERE address = r.address)',
       'AND false',
     ),
@@ -118,7 +118,7 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
   },
   {
     name: 'sweeps go to an address that pays deposits',
-    changes: one('deposits/sweeps.ts', 'if (found?.is_payer === true) {', 'if (found === undefined) {'),
+    changes: one('modules/deposits/sweeps.ts', 'if (found?.is_payer === true) {', 'if (found === undefined) {'),
     test: money(
       'goes to no address that has paid a deposit, which goes on paying, and keeps no address without a plan',
     ),
@@ -145,7 +145,7 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
   {
     name: 'an address is given out that the key does not give',
     changes: one(
-      'deposits/deposit-addresses.ts',
+      'modules/deposits/deposit-addresses.ts',
       'if (key.addressAt(Number(row.place)) !== row.address) {',
       'if (row.address === key.addressAt(0).slice(1)) {',
     ),
@@ -182,7 +182,7 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
   },
   {
     name: 'an account is begun without who is being made',
-    changes: one('deposits/deposit-addresses.ts', 'await tx.query(MAKE_BESIDE);', ''),
+    changes: one('modules/deposits/deposit-addresses.ts', 'await tx.query(MAKE_BESIDE);', ''),
     test: guards('exist for every project, even one created while the account is begun'),
   },
   {
@@ -192,7 +192,7 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
   },
   {
     name: 'a sweep takes all of the token',
-    changes: one('deposits/sweeps.ts', 'this.config.deposits.sweepLeavesToken ? KEPT_TOKEN : 0n', '0n'),
+    changes: one('modules/deposits/sweeps.ts', 'this.config.deposits.sweepLeavesToken ? KEPT_TOKEN : 0n', '0n'),
     test: sweeps('leaves the smallest amount of the token behind, so that the next payment takes half the energy'),
   },
   {
@@ -222,7 +222,7 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
   {
     name: 'an address without an account is planned as if it had one',
     changes: one(
-      'deposits/deposit-transfers.ts',
+      'modules/deposits/deposit-transfers.ts',
       `needsActivation: !funds.isOnChain,
       createsReceiver: false,`,
       `needsActivation: false,
@@ -237,13 +237,13 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
   },
   {
     name: 'the members of a transaction are renamed where it is printed',
-    changes: one('operator/cli-context.ts', 'if (value instanceof ForeignJson) return value.value;', ''),
+    changes: one('modules/operator/cli-context.ts', 'if (value instanceof ForeignJson) return value.value;', ''),
     test: sweeps('printed as JSON is signed with tronweb unchanged, and broadcast'),
   },
   {
     name: 'a sweep goes to an address from which the token can never leave',
     changes: one(
-      'deposits/transfer-trials.ts',
+      'modules/deposits/transfer-trials.ts',
       "return (await this.reads.isBlacklisted(to)) === true ? 'receiver_blacklisted' : undefined;",
       'return undefined;',
     ),
@@ -251,12 +251,20 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
   },
   {
     name: 'a return of a paused token is booked',
-    changes: one('deposits/transfer-trials.ts', "if ((await this.reads.isPaused()) === true) return 'paused';", ''),
+    changes: one(
+      'modules/deposits/transfer-trials.ts',
+      "if ((await this.reads.isPaused()) === true) return 'paused';",
+      '',
+    ),
     test: acts('the token is paused: its transfers are named, TRX arrives, and the rest arrives once it continues'),
   },
   {
     name: 'the fee that the token keeps of a sweep looks like theft',
-    changes: one('deposits/block-payments.ts', 'return isTokenFee === true ?', 'return isTokenFee === undefined ?'),
+    changes: one(
+      'modules/deposits/block-payments.ts',
+      'return isTokenFee === true ?',
+      'return isTokenFee === undefined ?',
+    ),
     test: acts('a sweep names the arriving amount, its fee is a fee and no theft, and the audit agrees'),
   },
   {
@@ -271,7 +279,7 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
   },
   {
     name: 'tokens that are gone without a record are named by no plan',
-    changes: one('deposits/sweeps.ts', 'draft.addMissing(place, least - held);', ''),
+    changes: one('modules/deposits/sweeps.ts', 'draft.addMissing(place, least - held);', ''),
     test: sweeps('names an address that holds less of the token than its records say'),
   },
 ];

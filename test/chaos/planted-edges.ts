@@ -6,7 +6,7 @@ const transfers = (title: string): NamedTest => ({ file: 'integration/transfer-t
 const limit = (title: string): NamedTest => ({ file: 'unit/learned-limit.test.ts', title });
 const budget = (title: string): NamedTest => ({ file: 'integration/request-budget.test.ts', title });
 
-const LEARNED = 'chain/learned-limit.ts';
+const LEARNED = 'platform/chain/learned-limit.ts';
 
 export const PLANTED_EDGES: readonly PlantedBug[] = [
   {
@@ -22,7 +22,7 @@ export const PLANTED_EDGES: readonly PlantedBug[] = [
   {
     name: 'the debt of a test project is an overdraft once its orders are pruned',
     changes: one(
-      'verify/ledger-checks.ts',
+      'modules/verify/ledger-checks.ts',
       'AND e.credits < 0\n      AND NOT EXISTS (SELECT FROM project p WHERE p.id = a.project_id AND p.test)',
       'AND e.credits < 0',
     ),
@@ -32,12 +32,12 @@ export const PLANTED_EDGES: readonly PlantedBug[] = [
     name: 'an act on a cap is audited before the row is locked',
     changes: [
       {
-        file: 'billing/ledger.ts',
+        file: 'modules/billing/ledger.ts',
         find: 'const changed = await tx.query(statement, params);\n      if',
         put: 'await recordAct(tx, author, { action, subject: projectId, detail });\n      const changed = await tx.query(statement, params);\n      if',
       },
       {
-        file: 'billing/ledger.ts',
+        file: 'modules/billing/ledger.ts',
         find: 'throw unknownProject();\n      await recordAct(tx, author, { action, subject: projectId, detail });\n    });\n  }\n}',
         put: 'throw unknownProject();\n    });\n  }\n}',
       },
@@ -47,7 +47,7 @@ export const PLANTED_EDGES: readonly PlantedBug[] = [
   {
     name: 'the reference token named explicitly is another request',
     changes: one(
-      'orders/request-hash.ts',
+      'modules/orders/request-hash.ts',
       "if (terms.kind !== 'direct' || terms.transfer?.token !== tokenContract) return terms;",
       "if (terms.kind !== 'direct' || terms.transfer?.token !== '') return terms;",
     ),
@@ -56,7 +56,7 @@ export const PLANTED_EDGES: readonly PlantedBug[] = [
   {
     name: 'a transfer of a test project is simulated on the chain',
     changes: one(
-      'quotes/quotes.service.ts',
+      'modules/quotes/quotes.service.ts',
       'if (request.transfer !== undefined && !isTest) {',
       'if (request.transfer !== undefined) {',
     ),
@@ -65,7 +65,7 @@ export const PLANTED_EDGES: readonly PlantedBug[] = [
   {
     name: 'an unknown sender is refused for its transfer',
     changes: one(
-      'orders/direct-terms.ts',
+      'modules/orders/direct-terms.ts',
       "priced.code === 'TRANSFER_WOULD_FAIL' ? (receiver ?? priced) : priced",
       'priced',
     ),
@@ -74,7 +74,7 @@ export const PLANTED_EDGES: readonly PlantedBug[] = [
   {
     name: 'each repetition of a refused transfer is simulated again',
     changes: one(
-      'quotes/transfer-sizing.ts',
+      'modules/quotes/transfer-sizing.ts',
       "if (error.code === 'CHAIN_UNAVAILABLE') throw error;\n        return error;",
       'throw error;',
     ),
@@ -108,7 +108,7 @@ export const PLANTED_EDGES: readonly PlantedBug[] = [
   {
     name: 'an event of a later clock has waited a negative time',
     changes: one(
-      'events/numberer.ts',
+      'modules/events/numberer.ts',
       'greatest(extract(epoch FROM clock_timestamp() - at), 0)::float8',
       'extract(epoch FROM clock_timestamp() - at)::float8',
     ),

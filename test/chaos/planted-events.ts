@@ -1,9 +1,9 @@
 // Planted bugs in events: position, content, delivery, signature and destination.
 import { DEATHS, one, SCHEMA, type NamedTest, type PlantedBug } from './planted-bug.js';
 
-const NUMBERER = 'events/numberer.ts';
-const CLAIMS = 'sender/delivery-claims.ts';
-const ATTEMPT = 'sender/attempt.ts';
+const NUMBERER = 'modules/events/numberer.ts';
+const CLAIMS = 'modules/sender/delivery-claims.ts';
+const ATTEMPT = 'modules/sender/attempt.ts';
 
 const events = (title: string): NamedTest => ({ file: 'integration/events.test.ts', title });
 const sender = (title: string): NamedTest => ({ file: 'integration/webhooks-sender.test.ts', title });
@@ -45,7 +45,7 @@ export const PLANTED_EVENTS: readonly PlantedBug[] = [
   },
   {
     name: 'two number at once',
-    changes: one('events/numbering-lock.ts', 'return lock?.held === true;', 'return lock !== undefined;'),
+    changes: one('modules/events/numbering-lock.ts', 'return lock?.held === true;', 'return lock !== undefined;'),
     test: ALONE,
   },
   {
@@ -57,7 +57,7 @@ export const PLANTED_EVENTS: readonly PlantedBug[] = [
         put: '',
       },
       {
-        file: 'orders/accept-statement.ts',
+        file: 'modules/orders/accept-statement.ts',
         find: `'take_order answers one row');\n`,
         put: `'take_order answers one row');
   if (row.created) await database.query(
@@ -108,7 +108,7 @@ export const PLANTED_EVENTS: readonly PlantedBug[] = [
   {
     name: 'a delivery is recorded before it is sent',
     changes: one(
-      'sender/delivery-attempts.ts',
+      'modules/sender/delivery-attempts.ts',
       '      const answered = await this.send(\n',
       `      await this.claims.record(sender, delivery, outcomeOf(delivery, { durationMs: 1 }));
       const answered = await this.send(\n`,
@@ -156,7 +156,7 @@ export const PLANTED_EVENTS: readonly PlantedBug[] = [
     name: 'a redirect is followed',
     changes: [
       {
-        file: 'sender/answer-reader.ts',
+        file: 'modules/sender/answer-reader.ts',
         find: `    if (name === 'retry-after')`,
         put: `    if (name === 'location') this.location = value;\n    if (name === 'retry-after')`,
       },
@@ -205,7 +205,7 @@ export const PLANTED_EVENTS: readonly PlantedBug[] = [
   {
     name: 'an endpoint whose deliveries cannot be read fails the look at all',
     changes: one(
-      'sender/sender-loop.ts',
+      'modules/sender/sender-loop.ts',
       'if (isDatabaseAway(error)) throw error;\n    }\n    let failed',
       'throw error;\n    }\n    let failed',
     ),
@@ -213,7 +213,7 @@ export const PLANTED_EVENTS: readonly PlantedBug[] = [
   },
   {
     name: 'webhooks of a frozen project are tested and sent again',
-    changes: one('webhooks/webhook-deliveries.ts', 'if (account?.frozen === true) {', 'if (false) {'),
+    changes: one('modules/webhooks/webhook-deliveries.ts', 'if (account?.frozen === true) {', 'if (false) {'),
     test: {
       file: 'integration/cli-webhooks.test.ts',
       title: 'tests, replays and resends nothing for a frozen project, whose events still go out',

@@ -5,13 +5,13 @@ const cause = (title: string): NamedTest => ({ file: 'integration/explain-causes
 const access = (title: string): NamedTest => ({ file: 'integration/explain-access.test.ts', title });
 const pure = (title: string): NamedTest => ({ file: 'unit/explain-causes.test.ts', title });
 
-const FACTS = 'explain/explain-facts.ts';
+const FACTS = 'modules/explain/explain-facts.ts';
 
 export const PLANTED_EXPLAIN: readonly PlantedBug[] = [
   {
     name: 'a transaction is explained to any project',
     changes: one(
-      'explain/explain.service.ts',
+      'modules/explain/explain.service.ts',
       'const projects = projectIds ?? (await this.records.projects());',
       'const projects = projectIds === undefined ? [] : await this.records.projects();',
     ),
@@ -29,7 +29,7 @@ export const PLANTED_EXPLAIN: readonly PlantedBug[] = [
   {
     name: 'a fee limit is judged by the energy price of today',
     changes: one(
-      'chain/transaction-report.ts',
+      'platform/chain/transaction-report.ts',
       'if (Number(since) < timestampMs) price = BigInt(sun);',
       'if (Number(since) >= 0 || timestampMs < 0) price = BigInt(sun);',
     ),
@@ -38,7 +38,7 @@ export const PLANTED_EXPLAIN: readonly PlantedBug[] = [
   {
     name: 'any dear transfer is blamed on its recipient',
     changes: one(
-      'explain/explain-causes.ts',
+      'modules/explain/explain-causes.ts',
       'return plain === toOther && plain > toHolder',
       'return plain <= toOther && plain > toHolder',
     ),

@@ -58,7 +58,7 @@ export const PLANTED_EXTENSIONS: readonly PlantedBug[] = [
   },
   {
     name: 'an extension costs the price floor',
-    changes: one('quotes/direct-price.ts', 'const NO_FLOOR = sun(0);', 'const NO_FLOOR = sun(600_000);'),
+    changes: one('modules/quotes/direct-price.ts', 'const NO_FLOOR = sun(0);', 'const NO_FLOOR = sun(600_000);'),
     test: extensions(
       'moves the end, is charged without the price floor, and then appears in the order, its events and its ledger',
     ),
@@ -71,7 +71,7 @@ export const PLANTED_EXTENSIONS: readonly PlantedBug[] = [
   {
     name: 'operators give back no more than the first purchase',
     changes: one(
-      'billing/ledger-sql.ts',
+      'modules/billing/ledger-sql.ts',
       'FROM order_extension WHERE order_id = $1::bigint',
       'FROM order_extension WHERE order_id = -$1::bigint',
     ),
@@ -80,8 +80,8 @@ export const PLANTED_EXTENSIONS: readonly PlantedBug[] = [
   {
     name: 'verify does not see an extension that was not charged',
     changes: [
-      ...one('verify/order-checks.ts', ' OR coalesce(e.charges, 0) <> o.extensions', ''),
-      ...one('verify/order-checks.ts', ' AND e.charged = x.credits', ''),
+      ...one('modules/verify/order-checks.ts', ' OR coalesce(e.charges, 0) <> o.extensions', ''),
+      ...one('modules/verify/order-checks.ts', ' AND e.charged = x.credits', ''),
     ],
     test: extensions('verify names an uncharged extension, and an end that no extension moved'),
   },

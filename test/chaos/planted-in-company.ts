@@ -7,7 +7,11 @@ const inTest = (file: string, title: string): NamedTest => ({ file: `${file}.tes
 export const PLANTED_IN_COMPANY: readonly PlantedBug[] = [
   {
     name: 'a quote expires while its order waits for its turn',
-    changes: one('orders/accept-statement.ts', 'expiresAtMs + Math.ceil(monotonicMs() - askedMs)', 'expiresAtMs'),
+    changes: one(
+      'modules/orders/accept-statement.ts',
+      'expiresAtMs + Math.ceil(monotonicMs() - askedMs)',
+      'expiresAtMs',
+    ),
     test: inTest(
       'integration/orders',
       'honours a quote that arrived in time, however long the order waits for its turn',
@@ -15,7 +19,7 @@ export const PLANTED_IN_COMPANY: readonly PlantedBug[] = [
   },
   {
     name: 'one project takes every place of those that are held',
-    changes: one('orders/waits.ts', 'if (count >= WAITERS_PER_PROJECT) return;', ''),
+    changes: one('modules/orders/waits.ts', 'if (count >= WAITERS_PER_PROJECT) return;', ''),
     test: inTest(
       'integration/energy-rent',
       'is granted to 2 000 in a process, 500 of them of one project, and further ones are answered immediately',
@@ -23,12 +27,12 @@ export const PLANTED_IN_COMPANY: readonly PlantedBug[] = [
   },
   {
     name: 'a compensation is booked again under its own number',
-    changes: one('billing/ledger.ts', 'const wanted = number ?? count + 1;', 'const wanted = count + 1;'),
+    changes: one('modules/billing/ledger.ts', 'const wanted = number ?? count + 1;', 'const wanted = count + 1;'),
     test: inTest('long/foreign-ends', 'a compensation with a number is booked once, whatever is repeated'),
   },
   {
     name: 'a row that another session holds fails the orders beside it',
-    changes: one('store/all-or-each.ts', ' && !(isLockTimeout(error) && orders.size > 1)', ''),
+    changes: one('platform/database/all-or-each.ts', ' && !(isLockTimeout(error) && orders.size > 1)', ''),
     test: inTest(
       'integration/all-or-each',
       'a row that its rules keep and a row that another session holds fail alone',
@@ -37,7 +41,7 @@ export const PLANTED_IN_COMPANY: readonly PlantedBug[] = [
   {
     name: 'an act that cannot be held against the records ends the look',
     changes: one(
-      'reconciliation/run-for-act.ts',
+      'modules/reconciliation/run-for-act.ts',
       'if (error instanceof ChainUnavailableError || isDatabaseAway(error)) throw error;',
       'if (error instanceof ChainUnavailableError || isDatabaseAway(error) || true) throw error;',
     ),
@@ -46,7 +50,7 @@ export const PLANTED_IN_COMPANY: readonly PlantedBug[] = [
   {
     name: 'the network’s energy is what one node says',
     changes: one(
-      'pool/agreed-ratio.ts',
+      'modules/pool/agreed-ratio.ts',
       'this.agreed !== undefined && isNear(said, this.agreed) ? said',
       'said ? said',
     ),
@@ -54,13 +58,13 @@ export const PLANTED_IN_COMPANY: readonly PlantedBug[] = [
   },
   {
     name: 'a rental that gets no more top-ups is claimed before all others',
-    changes: one('fulfilment/loop/order-advancer.ts', 'if (isPastTopUps(', 'if (false && isPastTopUps('),
+    changes: one('modules/fulfilment/loop/order-advancer.ts', 'if (isPastTopUps(', 'if (false && isPastTopUps('),
     test: inTest('long/running-rentals', 'the number of top-ups of a rental is limited'),
   },
   {
     name: 'an order is lost for legs that died side by side',
     changes: one(
-      'fulfilment/plan/plan.ts',
+      'modules/fulfilment/plan/plan.ts',
       `(movedDeaths >= MOVED_DEATHS_MAX && leg.status !== 'released' && deathsOf(leg, purpose) > 0)`,
       'movedDeaths >= MOVED_DEATHS_MAX',
     ),
@@ -68,18 +72,18 @@ export const PLANTED_IN_COMPANY: readonly PlantedBug[] = [
   },
   {
     name: 'a replica that says nothing is waited for as long as any server',
-    changes: one('store/replica.ts', 'query_timeout: ANSWER_LIMIT_MS', 'query_timeout: 14_000'),
+    changes: one('platform/database/replica.ts', 'query_timeout: ANSWER_LIMIT_MS', 'query_timeout: 14_000'),
     test: inTest('long/replica', 'a replica that goes silent delays one read for a moment, and no read after it'),
   },
   {
     name: 'callers of the API take all of a request budget',
-    changes: one('chain/request-budget.ts', 'Math.max(1, Math.floor(limit / CALLERS_SHARE))', 'limit'),
+    changes: one('platform/chain/request-budget.ts', 'Math.max(1, Math.floor(limit / CALLERS_SHARE))', 'limit'),
     test: inTest('integration/nodes', 'gives callers of the API at most half of its places, and a separate queue'),
   },
   {
     name: 'look-ups of all projects stand in one line',
     changes: one(
-      'http/pipeline/lookup-queue.ts',
+      'platform/http/pipeline/lookup-queue.ts',
       'this.queue === undefined ? lookup() : this.queue.run(projectId, lookup)',
       'lookup()',
     ),
@@ -90,7 +94,7 @@ export const PLANTED_IN_COMPANY: readonly PlantedBug[] = [
   },
   {
     name: 'an order whose look-up finds no place is not looked for',
-    changes: one('orders/acceptance.ts', 'purchase.prepare).catch(asRefusal)', 'purchase.prepare)'),
+    changes: one('modules/orders/acceptance.ts', 'purchase.prepare).catch(asRefusal)', 'purchase.prepare)'),
     test: inTest(
       'long/lookup-queue',
       'an order is replayed though its look-up finds no place, also when Redis has forgotten its key',
@@ -98,7 +102,7 @@ export const PLANTED_IN_COMPANY: readonly PlantedBug[] = [
   },
   {
     name: 'a replay is broken off and begun over and over',
-    changes: one('webhooks/webhook-deliveries.ts', `typeof broken?.wait_sec === 'number'`, 'false'),
+    changes: one('modules/webhooks/webhook-deliveries.ts', `typeof broken?.wait_sec === 'number'`, 'false'),
     test: inTest(
       'integration/webhooks-bounds',
       'a replay is not aborted and restarted repeatedly, which would keep the sender from all others',
@@ -106,13 +110,17 @@ export const PLANTED_IN_COMPANY: readonly PlantedBug[] = [
   },
   {
     name: 'pages of one project take every connection of a console',
-    changes: one('console/project-scope.interceptor.ts', 'queue.run(projectId, handle)', 'void queue || handle()'),
+    changes: one(
+      'modules/console/project-scope.interceptor.ts',
+      'queue.run(projectId, handle)',
+      'void queue || handle()',
+    ),
     test: inTest('integration/console-budgets', 'slow pages of one project do not delay another project’s pages'),
   },
   {
     name: 'anybody may ask a console for ever',
     changes: one(
-      'console/authority.guard.ts',
+      'modules/console/authority.guard.ts',
       'await this.budget.take(admitted.session.person_id)',
       'void this.budget',
     ),
@@ -120,7 +128,7 @@ export const PLANTED_IN_COMPANY: readonly PlantedBug[] = [
   },
   {
     name: 'broadcasts wait for connections behind reads',
-    changes: one('chain/exchange.ts', 'isBroadcast ? this.broadcasts : this.reads', 'this.reads'),
+    changes: one('platform/chain/exchange.ts', 'isBroadcast ? this.broadcasts : this.reads', 'this.reads'),
     test: inTest(
       'integration/node-connections',
       'reads wait for each other beyond the limit, a broadcast waits for none of them, and all are answered',
@@ -128,7 +136,7 @@ export const PLANTED_IN_COMPANY: readonly PlantedBug[] = [
   },
   {
     name: 'a process opens as many connections to a node as it likes',
-    changes: one('chain/exchange.ts', 'Math.max(1, max - broadcasts)', 'max * 10'),
+    changes: one('platform/chain/exchange.ts', 'Math.max(1, max - broadcasts)', 'max * 10'),
     test: inTest(
       'integration/node-connections',
       'reads wait for each other beyond the limit, a broadcast waits for none of them, and all are answered',
@@ -136,12 +144,16 @@ export const PLANTED_IN_COMPANY: readonly PlantedBug[] = [
   },
   {
     name: 'a node that runs no constant calls is taken at its word',
-    changes: one('chain/contract-call.ts', '/not support constant/i.test(message)', 'false'),
+    changes: one('platform/chain/contract-call.ts', '/not support constant/i.test(message)', 'false'),
     test: inTest('integration/nodes', 'asks another node if one does not run constant calls'),
   },
   {
     name: 'the name of an account keeps it from being read',
-    changes: one('chain/account-question.ts', '({ address: addressToHex(address) })', '({ address, visible: true })'),
+    changes: one(
+      'platform/chain/account-question.ts',
+      '({ address: addressToHex(address) })',
+      '({ address, visible: true })',
+    ),
     test: inTest('integration/account-names', 'reads an account with any name'),
   },
 ];

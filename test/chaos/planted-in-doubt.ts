@@ -11,7 +11,7 @@ const JUDGED = 'long/acts-judged';
 export const PLANTED_IN_DOUBT: readonly PlantedBug[] = [
   {
     name: 'a request whose time is over is sent when a connection falls free',
-    changes: one('chain/exchange.ts', 'if (this.late !== undefined) controller.abort(this.late);', ''),
+    changes: one('platform/chain/exchange.ts', 'if (this.late !== undefined) controller.abort(this.late);', ''),
     test: inTest(
       'integration/exchange',
       'that times out while it waits for a connection is never sent, even if one is free again',
@@ -19,7 +19,7 @@ export const PLANTED_IN_DOUBT: readonly PlantedBug[] = [
   },
   {
     name: 'the search goes as far as one node says that blocks go',
-    changes: one('chain/solid-height.ts', 'answered[reached] ?? first', 'answered[0] ?? first'),
+    changes: one('platform/chain/solid-height.ts', 'answered[reached] ?? first', 'answered[0] ?? first'),
     test: inTest(
       'long/lying-node',
       'one node alone with blocks that are not made yet moves the search past none of them',
@@ -28,7 +28,7 @@ export const PLANTED_IN_DOUBT: readonly PlantedBug[] = [
   {
     name: 'two who end legs of one pair at once both believe what was missing before',
     changes: one(
-      'pool/leg-closing.ts',
+      'modules/pool/leg-closing.ts',
       '(await tx.query(CLOSED_SINCE, [judged.legIds])).length === 0',
       '(await tx.query(CLOSED_SINCE, [judged.legIds])).length >= 0',
     ),
@@ -37,7 +37,7 @@ export const PLANTED_IN_DOUBT: readonly PlantedBug[] = [
   {
     name: 'a server’s records move the search of another one',
     changes: one(
-      'reconciliation/unrecorded-search.ts',
+      'modules/reconciliation/unrecorded-search.ts',
       'AND server_mark() = $5 RETURNING',
       'AND $5::text IS NOT NULL RETURNING',
     ),
@@ -60,13 +60,13 @@ export const PLANTED_IN_DOUBT: readonly PlantedBug[] = [
   },
   {
     name: 'the return of an order that is undone is not recalled',
-    changes: one('reconciliation/backup-recovery.ts', 'OR o.undoing OR', 'OR'),
+    changes: one('modules/reconciliation/backup-recovery.ts', 'OR o.undoing OR', 'OR'),
     test: inTest(LOST, 'records the reclaim of an order known to be undone, and refunds the order'),
   },
   {
     name: 'a return before the delivery is not recalled',
     changes: one(
-      'reconciliation/backup-recovery.ts',
+      'modules/reconciliation/backup-recovery.ts',
       `o.undoing OR o.status IN ('placed', 'unresolved'))`,
       'o.undoing)',
     ),
@@ -74,7 +74,11 @@ export const PLANTED_IN_DOUBT: readonly PlantedBug[] = [
   },
   {
     name: 'an order whose return is recalled is not undone',
-    changes: one('reconciliation/backup-recovery.ts', `o.undoing OR $2 = 'reclaim'`, `o.undoing AND $2 = 'reclaim'`),
+    changes: one(
+      'modules/reconciliation/backup-recovery.ts',
+      `o.undoing OR $2 = 'reclaim'`,
+      `o.undoing AND $2 = 'reclaim'`,
+    ),
     test: inTest(LOST, 'records the reclaim of an order that a lost commit undid, and refunds the order'),
   },
   {
@@ -105,7 +109,7 @@ export const PLANTED_IN_DOUBT: readonly PlantedBug[] = [
   },
   {
     name: 'a worker that lost the turn to reconcile frees wallets',
-    changes: one('pool/sales-hold.ts', 'WHERE fence = $3::integer FOR', 'WHERE $3::integer IS NOT NULL FOR'),
+    changes: one('modules/pool/sales-hold.ts', 'WHERE fence = $3::integer FOR', 'WHERE $3::integer IS NOT NULL FOR'),
     test: inTest('long/reconciler', 'a worker that lost its turn meanwhile frees no wallet, and stops nothing'),
   },
   {
@@ -125,7 +129,7 @@ export const PLANTED_IN_DOUBT: readonly PlantedBug[] = [
   {
     name: 'the search never asks a node that shows nothing whether it keeps transactions',
     changes: one(
-      'reconciliation/searched-blocks.ts',
+      'modules/reconciliation/searched-blocks.ts',
       `if (error.kind === 'unreadable') await this.history.keeps(node).catch(unlessOfNode);`,
       '',
     ),
@@ -136,7 +140,7 @@ export const PLANTED_IN_DOUBT: readonly PlantedBug[] = [
   },
   {
     name: 'a node without transactions is waited for without end',
-    changes: one('chain/history.ts', ' || this.lackingMs(node) > agreement.awayMaxMs', ''),
+    changes: one('platform/chain/history.ts', ' || this.lackingMs(node) > agreement.awayMaxMs', ''),
     test: inTest(
       LACKING,
       'a node that keeps no transactions delays a death until the wait for a second witness is over',
@@ -144,23 +148,23 @@ export const PLANTED_IN_DOUBT: readonly PlantedBug[] = [
   },
   {
     name: 'what is in a block is asked for by one name only',
-    changes: one('chain/node-blocks.ts', '!NO_ANSWER.has(error.kind) || !this.hasHeaders[port]', 'true'),
+    changes: one('platform/chain/node-blocks.ts', '!NO_ANSWER.has(error.kind) || !this.hasHeaders[port]', 'true'),
     test: inTest(LACKING, 'is a witness of what is in blocks, and orders are settled by its answer too'),
   },
   {
     name: 'an act is looked for in the index of a node that keeps none',
-    changes: one('reconciliation/searched-blocks.ts', 'if (same?.isWhole === true)', 'if (false)'),
+    changes: one('modules/reconciliation/searched-blocks.ts', 'if (same?.isWhole === true)', 'if (false)'),
     test: inTest(LACKING, 'an act without a record is recorded with a node without history, which has its block'),
   },
   {
     name: 'an orphan is gone while another order on its way hides it',
-    changes: one('reconciliation/orphan-reclaims.ts', 'if (excess.most <= 0n)', 'if (excess.least <= 0n)'),
+    changes: one('modules/reconciliation/orphan-reclaims.ts', 'if (excess.most <= 0n)', 'if (excess.least <= 0n)'),
     test: inTest(JUDGED, 'is reclaimed although an order of the same amount to the receiver was pending at the check'),
   },
   {
     name: 'an orphan is gone by the word of one node',
     changes: one(
-      'verify/delegation-check.ts',
+      'modules/verify/delegation-check.ts',
       'mosts.reduce((most, each) => (each > most ? each : most))',
       'mosts.reduce((most, each) => (each < most ? each : most))',
     ),
@@ -168,13 +172,13 @@ export const PLANTED_IN_DOUBT: readonly PlantedBug[] = [
   },
   {
     name: 'a foreign undelegation is judged by a node below its block',
-    changes: one('pool/shortfall.ts', ' || height < leastHeight', ''),
+    changes: one('modules/pool/shortfall.ts', ' || height < leastHeight', ''),
     test: inTest(JUDGED, 'ends the rental that it took'),
   },
   {
     name: 'a refusal with HTTP 200 is no delegation',
     changes: one(
-      'chain/solid-delegations.ts',
+      'platform/chain/solid-delegations.ts',
       'if (Object.keys(json).length === 0 || members.some((name) => name in json)) return;',
       'return;',
     ),
@@ -183,7 +187,7 @@ export const PLANTED_IN_DOUBT: readonly PlantedBug[] = [
   {
     name: 'delegations are wrong by one look',
     changes: one(
-      'verify/delegation-check.ts',
+      'modules/verify/delegation-check.ts',
       'for (const restMs of READING_RESTS_MS) {',
       'for (const restMs of READING_RESTS_MS.slice(0, 0)) {',
     ),
@@ -191,7 +195,11 @@ export const PLANTED_IN_DOUBT: readonly PlantedBug[] = [
   },
   {
     name: 'what dies of a chain that stood still pauses its wallet',
-    changes: one('fulfilment/loop/expired-transactions.ts', 'if (scanned.whileValid < BLOCKS_MIN) return false;', ''),
+    changes: one(
+      'modules/fulfilment/loop/expired-transactions.ts',
+      'if (scanned.whileValid < BLOCKS_MIN) return false;',
+      '',
+    ),
     test: inTest(
       'long/wallet-delivery',
       'prove nothing about their wallets: none is paused, and all is delivered by them once there are blocks again',
@@ -199,12 +207,16 @@ export const PLANTED_IN_DOUBT: readonly PlantedBug[] = [
   },
   {
     name: 'a session begins by a password that is being replaced',
-    changes: one('people/sessions.ts', 'if (held?.credentials !== credentials) return undefined;', ''),
+    changes: one('modules/people/sessions.ts', 'if (held?.credentials !== credentials) return undefined;', ''),
     test: inTest('integration/console-sign-in', 'opens nothing once it is being replaced, whenever it was checked'),
   },
   {
     name: 'a session that ended while a body was on its way still acts',
-    changes: one('console/authority.guard.ts', '\n      admitted = await this.admit(request, terms, requestId);', ''),
+    changes: one(
+      'modules/console/authority.guard.ts',
+      '\n      admitted = await this.admit(request, terms, requestId);',
+      '',
+    ),
     test: inTest('integration/console-sessions', 'that ends while a body is arriving does nothing more'),
   },
 ];

@@ -175,7 +175,7 @@ export const PLANTED_IN_RECORDS: readonly PlantedBug[] = [
       },
       unguarded('chain_tx_live'),
       {
-        file: 'fulfilment/loop/claimed-order.ts',
+        file: 'modules/fulfilment/loop/claimed-order.ts',
         find: `tx.status !== 'dead' && tx.status !== 'dropped'`,
         put: `tx.status !== 'dead' && tx.status !== 'dropped' && !(tx.status === 'sending' && tx.ageSec > 1)`,
       },
@@ -229,9 +229,13 @@ export const PLANTED_IN_RECORDS: readonly PlantedBug[] = [
   {
     name: 'half of the exchanges set the price',
     changes: [
-      { file: 'billing/rate-sources.ts', find: 'Math.floor(configured / 2) + 1', put: 'Math.min(2, configured)' },
       {
-        file: 'billing/rates.ts',
+        file: 'modules/billing/rate-sources.ts',
+        find: 'Math.floor(configured / 2) + 1',
+        put: 'Math.min(2, configured)',
+      },
+      {
+        file: 'modules/billing/rates.ts',
         find: 'const doubt = doubtOf(rate, last, fallback);',
         put: 'const doubt: string | undefined = undefined;',
       },
@@ -242,7 +246,7 @@ export const PLANTED_IN_RECORDS: readonly PlantedBug[] = [
   {
     name: 'a compensation is booked while the charge may still come back',
     changes: one(
-      'billing/ledger.ts',
+      'modules/billing/ledger.ts',
       "if (!order.settled) throw new ApiError('INVALID_REQUEST', STILL_REFUNDABLE);",
       '',
     ),

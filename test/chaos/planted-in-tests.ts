@@ -39,7 +39,7 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
   {
     name: 'credits are as they were when an order was refused',
     changes: one(
-      'orders/refusal-throttle.ts',
+      'modules/orders/refusal-throttle.ts',
       'const found = await this.judge(',
       "const found = notedMs > 0 ? 'INSUFFICIENT_CREDITS' : await this.judge(",
     ),
@@ -103,7 +103,7 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
   {
     name: 'a view of the chain never grows old',
     changes: one(
-      'fulfilment/follow/chain-view.ts',
+      'modules/fulfilment/follow/chain-view.ts',
       'monotonicMs() - this.readAtMs <= VIEW_AGE_MAX_MS',
       'this.readAtMs > 0',
     ),
@@ -203,17 +203,17 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
   },
   {
     name: 'a return is recalled before the rental’s end',
-    changes: one('reconciliation/backup-recovery.ts', 'o.ends_at <= $5 OR', 'o.ends_at IS NOT NULL OR'),
+    changes: one('modules/reconciliation/backup-recovery.ts', 'o.ends_at <= $5 OR', 'o.ends_at IS NOT NULL OR'),
     test: guard('that takes back a running rental is not recorded as its reclaim'),
   },
   {
     name: 'an orphan is reclaimed though less of it stands',
-    changes: one('reconciliation/orphan-reclaims.ts', 'if (excess.least < row.amount_sun || ', 'if ('),
+    changes: one('modules/reconciliation/orphan-reclaims.ts', 'if (excess.least < row.amount_sun || ', 'if ('),
     test: guard('is reclaimed only while all of it exists: less would be taken from a rental of the same receiver'),
   },
   {
     name: 'two invitations of one person are open',
-    changes: one('people/invitations.ts', '      await holdPlace(tx, place);', ''),
+    changes: one('modules/people/invitations.ts', '      await holdPlace(tx, place);', ''),
     test: {
       file: 'integration/console-team.test.ts',
       title: 'is a person’s only open one, after any number of concurrent ones',
@@ -222,7 +222,7 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
   {
     name: 'an invitation is made for who takes another one meanwhile',
     changes: one(
-      'people/invitations.ts',
+      'modules/people/invitations.ts',
       '    await holdPlace(tx, { audience, projectId: projectId ?? undefined });',
       '',
     ),
@@ -233,7 +233,7 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
   },
   {
     name: 'a node’s words are kept with whatever is in them',
-    changes: one('base/foreign-text.ts', `.replace(/\\p{Cc}+/gu, ' ')`, ''),
+    changes: one('platform/support/foreign-text.ts', `.replace(/\\p{Cc}+/gu, ' ')`, ''),
     test: {
       file: 'long/wallet-delivery.test.ts',
       title: 'pauses the wallet at once; the transaction keeps its proof, and another wallet makes the next attempt',

@@ -145,7 +145,7 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
   {
     name: 'rentals end by the wall clock',
     changes: one(
-      'fulfilment/loop/fulfilment-loop.ts',
+      'modules/fulfilment/loop/fulfilment-loop.ts',
       'this.reclaimEndedRentals(this.chainView.clockMs)',
       'this.reclaimEndedRentals(Date.now())',
     ),
@@ -156,7 +156,7 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
     changes: [
       { file: WORK, find: 'new Date(clockMs),', put: 'new Date(clockMs + 60000),' },
       {
-        file: 'fulfilment/plan/plan.ts',
+        file: 'modules/fulfilment/plan/plan.ts',
         find: 'order.endsAtMs <= clockMs',
         put: 'order.endsAtMs <= clockMs + 60000',
       },
@@ -216,7 +216,7 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
   {
     name: 'what one of two nodes leaves out of a final block stops all sales',
     changes: one(
-      'verify/chain-checks.ts',
+      'modules/verify/chain-checks.ts',
       'block === undefined || (missing.length > 0 && answered < Math.min(WITNESSES, nodes.length))',
       'block === undefined',
     ),

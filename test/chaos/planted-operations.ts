@@ -10,7 +10,7 @@ export const PLANTED_OPERATIONS: readonly PlantedBug[] = [
   {
     name: 'a stopping worker claims auto-delegations until their turn to end comes',
     changes: one(
-      'auto-delegations/refills.ts',
+      'modules/auto-delegations/refills.ts',
       'onModuleDestroy(): void {\n    this.repeater.end();',
       'onModuleDestroy(): void {',
     ),
@@ -19,7 +19,7 @@ export const PLANTED_OPERATIONS: readonly PlantedBug[] = [
   {
     name: 'a process that may not list its addresses ends without a reason',
     changes: one(
-      'webhooks/address-rules.ts',
+      'modules/webhooks/address-rules.ts',
       "throw new StartError(\n      'NETWORK_RESTRICTED'",
       "throw error ?? new StartError(\n      'NETWORK_RESTRICTED'",
     ),
@@ -30,7 +30,7 @@ export const PLANTED_OPERATIONS: readonly PlantedBug[] = [
   },
   {
     name: 'a session keeps the ways of its role to write values',
-    changes: one('store/data-source.ts', '        ...PINNED_OPTIONS,\n', ''),
+    changes: one('platform/database/data-source.ts', '        ...PINNED_OPTIONS,\n', ''),
     test: {
       file: 'integration/database-session.test.ts',
       title: 'unusual settings that a pooler keeps change no value, or prevent the start',
@@ -39,7 +39,7 @@ export const PLANTED_OPERATIONS: readonly PlantedBug[] = [
   {
     name: 'an unknown authority is called a database that is away',
     changes: one(
-      'store/database-fault.ts',
+      'platform/database/database-fault.ts',
       'is: saying(/unable to (verify the first',
       'is: saying(/unable to (believe the first',
     ),
@@ -50,17 +50,17 @@ export const PLANTED_OPERATIONS: readonly PlantedBug[] = [
   },
   {
     name: 'exchanged keys blame the master key',
-    changes: one('store/key-canaries.ts', 'if (exchanged.length > 0) {', 'if (exchanged.length > 99) {'),
+    changes: one('platform/database/key-canaries.ts', 'if (exchanged.length > 0) {', 'if (exchanged.length > 99) {'),
     test: { file: 'integration/doctor-causes.test.ts', title: 'names exchanged keys' },
   },
   {
     name: 'exchanged URLs of a node are an answer that is not usable',
-    changes: one('diagnostics/doctor-chain.ts', 'if (exchanged.length > 0) return exchanged;', ''),
+    changes: one('modules/diagnostics/doctor-chain.ts', 'if (exchanged.length > 0) return exchanged;', ''),
     test: { file: 'integration/doctor-causes.test.ts', title: 'names exchanged URLs of a node' },
   },
   {
     name: 'migrate down takes a used connection for one that a pooler left',
-    changes: one('store/migrate.ts', 'usedAt === null || known.get(pid) !== usedAt', '!known.has(pid)'),
+    changes: one('platform/database/migrate.ts', 'usedAt === null || known.get(pid) !== usedAt', '!known.has(pid)'),
     test: {
       file: 'integration/migrate-down-pooled.test.ts',
       title: 'a process that uses its connections through a pooler counts as running',
@@ -80,18 +80,22 @@ export const PLANTED_OPERATIONS: readonly PlantedBug[] = [
   },
   {
     name: 'adoption accepts a schema that is not the one of the baseline',
-    changes: one('store/adopt-baseline.ts', 'if (differing.length > 0) {', 'if (differing.length > 99) {'),
+    changes: one('platform/database/adopt-baseline.ts', 'if (differing.length > 0) {', 'if (differing.length > 99) {'),
     test: { file: 'integration/adopt-baseline.test.ts', title: 'refuses to adopt a database with' },
   },
   {
     name: 'an outdated release passes on the main network',
-    changes: one('diagnostics/doctor-releases.ts', 'if (isMainNetwork)\n', 'if (isMainNetwork && check === says)\n'),
+    changes: one(
+      'modules/diagnostics/doctor-releases.ts',
+      'if (isMainNetwork)\n',
+      'if (isMainNetwork && check === says)\n',
+    ),
     test: { file: 'unit/doctor-releases.test.ts', title: 'on a private network and' },
   },
   {
     name: 'a release is compared as text',
     changes: one(
-      'diagnostics/doctor-releases.ts',
+      'modules/diagnostics/doctor-releases.ts',
       'const difference = (left?.[at] ?? 0) - (right?.[at] ?? 0);',
       'const difference = (left?.[at] ?? 0).toString().localeCompare((right?.[at] ?? 0).toString());',
     ),
@@ -100,7 +104,7 @@ export const PLANTED_OPERATIONS: readonly PlantedBug[] = [
   {
     name: 'the doctor compares only fork switches that every node lists',
     changes: one(
-      'diagnostics/doctor-releases.ts',
+      'modules/diagnostics/doctor-releases.ts',
       'const differing = keys.filter((key) => ',
       'const differing = keys.filter((key) => known.every(({ switches }) => switches.has(key)) && ',
     ),
@@ -111,7 +115,11 @@ export const PLANTED_OPERATIONS: readonly PlantedBug[] = [
   },
   {
     name: 'the doctor does not compare the heads of nodes',
-    changes: one('diagnostics/doctor-chain.ts', 'if (lag <= LAG_BLOCKS_MAX) return [];', 'if (lag >= 0) return [];'),
+    changes: one(
+      'modules/diagnostics/doctor-chain.ts',
+      'if (lag <= LAG_BLOCKS_MAX) return [];',
+      'if (lag >= 0) return [];',
+    ),
     test: {
       file: 'integration/doctor-nodes.test.ts',
       title: 'a node far behind the others is a fault, because it gets no requests',
@@ -120,7 +128,7 @@ export const PLANTED_OPERATIONS: readonly PlantedBug[] = [
   {
     name: 'the fee for several signatures is charged by the number of keys',
     changes: one(
-      'pool/permission-cost.ts',
+      'modules/pool/permission-cost.ts',
       'return last < 0 ? weights.length : last + 1;',
       'return last < 0 ? 1 : weights.length;',
     ),
@@ -131,7 +139,7 @@ export const PLANTED_OPERATIONS: readonly PlantedBug[] = [
   },
   {
     name: 'a permission update costs what it costs on the main network',
-    changes: one('pool/permission-cost.ts', 'updateSun: fees.updateSun,', 'updateSun: 100_000_000n,'),
+    changes: one('modules/pool/permission-cost.ts', 'updateSun: fees.updateSun,', 'updateSun: 100_000_000n,'),
     test: {
       file: 'integration/cli-pool-fees.test.ts',
       title: 'prints the fee of the chain, which the update then burns',

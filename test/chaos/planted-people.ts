@@ -9,7 +9,7 @@ export const PLANTED_PEOPLE: readonly PlantedBug[] = [
   {
     name: 'an inviter sees the link that was mailed',
     changes: one(
-      'console/team-answers.ts',
+      'modules/console/team-answers.ts',
       'return { invitation: itemOf(invitation), mailed: true };',
       'return { invitation: itemOf(invitation), mailed: true, link: linkOf(consoleUrl, token) };',
     ),
@@ -17,13 +17,17 @@ export const PLANTED_PEOPLE: readonly PlantedBug[] = [
   },
   {
     name: 'a squatted address stays with the squatter',
-    changes: one('people/security.ts', 'account.is_member && (account.is_proven || !proves)', 'account.is_member'),
+    changes: one(
+      'modules/people/security.ts',
+      'account.is_member && (account.is_proven || !proves)',
+      'account.is_member',
+    ),
     test: invitations('gives the address to its true owner, whoever made an account in its name before'),
   },
   {
     name: 'a link that its inviter saw opens an account with memberships',
     changes: one(
-      'people/security.ts',
+      'modules/people/security.ts',
       'account.is_member && (account.is_proven || !proves)',
       'account.is_member && account.is_proven',
     ),
@@ -32,7 +36,7 @@ export const PLANTED_PEOPLE: readonly PlantedBug[] = [
   {
     name: 'an inviter learns who has an account',
     changes: one(
-      'people/security.ts',
+      'modules/people/security.ts',
       'return invitation.proves_address && account !== undefined && isKept(account, invitation);',
       'return account !== undefined && isKept(account, invitation);',
     ),
@@ -41,7 +45,7 @@ export const PLANTED_PEOPLE: readonly PlantedBug[] = [
   {
     name: 'any signed-in person proves another’s address',
     changes: one(
-      'notifications/mail-tokens.ts',
+      'modules/notifications/mail-tokens.ts',
       "act === 'proof' && person === personId && address === email",
       "act === 'proof'",
     ),
@@ -50,7 +54,7 @@ export const PLANTED_PEOPLE: readonly PlantedBug[] = [
   {
     name: 'an address gets as many mails as projects ask for',
     changes: one(
-      'people/guesses.ts',
+      'modules/people/guesses.ts',
       "this.budgetOf('placeMail', place), this.budgetOf('addressMail', email)",
       "this.budgetOf('placeMail', place)",
     ),
@@ -59,7 +63,7 @@ export const PLANTED_PEOPLE: readonly PlantedBug[] = [
   {
     name: 'invitations that were called off do not count for the day',
     changes: one(
-      'people/invitations.ts',
+      'modules/people/invitations.ts',
       "WHERE project_id = $1 AND created_at > clock_timestamp() - interval '1 day'",
       "WHERE project_id = $1 AND revoked_at IS NULL AND created_at > clock_timestamp() - interval '1 day'",
     ),
@@ -67,13 +71,13 @@ export const PLANTED_PEOPLE: readonly PlantedBug[] = [
   },
   {
     name: 'a subject holds the name of a project',
-    changes: one('notifications/mail-text.ts', '${terms.subject}: ${what}`', '${about}: ${what}`'),
+    changes: one('modules/notifications/mail-text.ts', '${terms.subject}: ${what}`', '${about}: ${what}`'),
     test: unit('mail')('keeps names that people chose short and on one line'),
   },
   {
     name: 'known browsers wait behind unknown ones',
     changes: one(
-      'people/password-queue.ts',
+      'modules/people/password-queue.ts',
       'const isUnknownsTurn = known.length === 0 ||',
       'const isUnknownsTurn = known.length === 0 || unknown.length > 0 ||',
     ),
@@ -81,13 +85,13 @@ export const PLANTED_PEOPLE: readonly PlantedBug[] = [
   },
   {
     name: 'who hung up keeps the place in the queue',
-    changes: one('people/password-queue.ts', 'if (place >= 0) waiting.splice(place, 1);', ''),
+    changes: one('modules/people/password-queue.ts', 'if (place >= 0) waiting.splice(place, 1);', ''),
     test: unit('password-turns')('a caller who disconnects leaves the queue'),
   },
   {
     name: 'guesses count per /64 alone',
     changes: one(
-      'people/guesses.ts',
+      'modules/people/guesses.ts',
       'if (!isIPv6(address)) return [own];',
       'if (isIPv6(address) || address !== undefined) return [own];',
     ),
@@ -106,7 +110,7 @@ export const PLANTED_PEOPLE: readonly PlantedBug[] = [
   {
     name: 'a formula behind a semicolon reaches a spreadsheet',
     changes: one(
-      'base/csv.ts',
+      'platform/support/csv.ts',
       'return quoted(marked(cell));',
       "return quoted(FORMULA.test(cell) ? `'${cell}` : cell);",
     ),
@@ -114,13 +118,13 @@ export const PLANTED_PEOPLE: readonly PlantedBug[] = [
   },
   {
     name: 'a file for people has no byte-order mark',
-    changes: one('base/csv.ts', "const BYTE_ORDER_MARK = '\\ufeff';", "const BYTE_ORDER_MARK = '';"),
+    changes: one('platform/support/csv.ts', "const BYTE_ORDER_MARK = '\\ufeff';", "const BYTE_ORDER_MARK = '';"),
     test: unit('csv')('begins a file for people with one byte-order mark, and a file for programs with none'),
   },
   {
     name: 'an address in hex is called too long',
     changes: one(
-      'chain/address.ts',
+      'platform/chain/address.ts',
       "if (HEX_ADDRESS.test(text.trim())) return 'must be in base58check form (T…), not in hex';",
       '',
     ),
@@ -133,13 +137,13 @@ export const PLANTED_PEOPLE: readonly PlantedBug[] = [
   },
   {
     name: 'an order’s key is several words of a shell',
-    changes: one('console/signed-snippets.ts', '(/^[\\w./:%~-]+$/.test(text) ? text : quoted(text))', 'text'),
+    changes: one('modules/console/signed-snippets.ts', '(/^[\\w./:%~-]+$/.test(text) ? text : quoted(text))', 'text'),
     test: unit('outside-text')('an order’s key is one shell word, whatever it contains'),
   },
   {
     name: 'each refusal of a flood writes its stack',
     changes: one(
-      'http/pipeline/error.filter.ts',
+      'platform/http/pipeline/error.filter.ts',
       'code, fault: reasonOf(cause) }',
       'code, err: cause, fault: reasonOf(cause) }',
     ),
@@ -148,7 +152,7 @@ export const PLANTED_PEOPLE: readonly PlantedBug[] = [
   {
     name: 'the admin port answers any Host',
     changes: one(
-      'observability/admin-hosts.ts',
+      'platform/observability/admin-hosts.ts',
       'if (header === undefined) return true;',
       'if (header !== adminHost) return true;',
     ),
@@ -157,7 +161,7 @@ export const PLANTED_PEOPLE: readonly PlantedBug[] = [
   {
     name: 'a restore keeps the sessions of the dump',
     changes: one(
-      'people/restored-access.ts',
+      'modules/people/restored-access.ts',
       'DELETE FROM console_session RETURNING id',
       'SELECT id FROM console_session',
     ),
@@ -168,7 +172,7 @@ export const PLANTED_PEOPLE: readonly PlantedBug[] = [
   {
     name: 'a key that was revoked since the dump is not listed',
     changes: one(
-      'people/restored-access.ts',
+      'modules/people/restored-access.ts',
       'return before === row.state || (NO_ACCESS.has(row.state) && before === GONE) ?',
       "return before === row.state || before === 'revoked' ?",
     ),

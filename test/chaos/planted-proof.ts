@@ -6,7 +6,7 @@ const EDGES: readonly PlantedBug[] = [
   {
     name: 'a rate that fell is credited without a look',
     changes: one(
-      'deposits/judgement.ts',
+      'modules/deposits/judgement.ts',
       'distance(rate.rate, rate.median) * 100n > rate.median * JUMP_PERCENT',
       '(rate.rate - rate.median) * 100n > rate.median * JUMP_PERCENT',
     ),
@@ -15,7 +15,7 @@ const EDGES: readonly PlantedBug[] = [
   {
     name: 'a rate that fell values small payments',
     changes: one(
-      'deposits/rate-history.ts',
+      'modules/deposits/rate-history.ts',
       'ELSE abs(r.rate_e8 - median.rate_e8) * 100',
       'ELSE (r.rate_e8 - median.rate_e8) * 100',
     ),
@@ -27,7 +27,7 @@ const EDGES: readonly PlantedBug[] = [
   {
     name: 'a sweep is worth it before what is kept behind',
     changes: one(
-      'deposits/sweep-draft.ts',
+      'modules/deposits/sweep-draft.ts',
       'planned === undefined || planned.transfer.amount < minimums.TRX',
       'planned === undefined',
     ),
@@ -36,7 +36,7 @@ const EDGES: readonly PlantedBug[] = [
   {
     name: 'an address waits for a settlement though it is short of energy',
     changes: one(
-      'auto-delegations/refill-plan.ts',
+      'modules/auto-delegations/refill-plan.ts',
       'soon !== undefined && usable >= terms.refillBelow',
       'soon !== undefined',
     ),
@@ -60,7 +60,11 @@ const EDGES: readonly PlantedBug[] = [
   },
   {
     name: 'an event that gets its position late is kept for ever',
-    changes: one('events/retention.ts', ' AND (e.type IS NULL OR e.position IS NOT NULL) AS is_over', ' AS is_over'),
+    changes: one(
+      'modules/events/retention.ts',
+      ' AND (e.type IS NULL OR e.position IS NOT NULL) AS is_over',
+      ' AS is_over',
+    ),
     test: {
       file: 'integration/events.test.ts',
       title: 'an old event that waits for its position keeps it and its payload, and is deleted once numbered',
@@ -68,7 +72,7 @@ const EDGES: readonly PlantedBug[] = [
   },
   {
     name: 'a process reads at the replica what is older than its own start',
-    changes: one('store/replica.ts', 'mark > this.floor ? mark : this.floor', 'mark'),
+    changes: one('platform/database/replica.ts', 'mark > this.floor ? mark : this.floor', 'mark'),
     test: {
       file: 'long/replica.test.ts',
       title: 'a process reads nothing at the replica that is older than its own start, whatever a cursor asks for',
@@ -77,7 +81,7 @@ const EDGES: readonly PlantedBug[] = [
   {
     name: 'nonces are deleted a minute early',
     changes: one(
-      'auth/nonce-retention.ts',
+      'modules/auth/nonce-retention.ts',
       'WHERE expires_at < $2::timestamptz LIMIT',
       `WHERE expires_at < $2::timestamptz + interval '1 minute' LIMIT`,
     ),
@@ -86,7 +90,7 @@ const EDGES: readonly PlantedBug[] = [
   {
     name: 'a page of the ledger skips entries of the same microsecond',
     changes: one(
-      'statements/ledger-list.ts',
+      'modules/statements/ledger-list.ts',
       '(created_at, id) < ($3::timestamptz, $4::bigint)',
       'created_at < $3::timestamptz AND $4::bigint >= 0',
     ),
@@ -99,14 +103,14 @@ const EDGES: readonly PlantedBug[] = [
 
 const ROUNDING = 'unit/rounding.test.ts';
 const BOUNDS = 'integration/ledger-bounds.test.ts';
-const REFILL = 'auto-delegations/refill-plan.ts';
+const REFILL = 'modules/auto-delegations/refill-plan.ts';
 const REFILL_TEST = 'unit/refill-plan.test.ts';
 
 const BOUNDS_OF_MONEY: readonly PlantedBug[] = [
   {
     name: 'a correction takes a balance below its floor',
     changes: one(
-      'billing/ledger-sql.ts',
+      'modules/billing/ledger-sql.ts',
       'balance_credits + $2 >= floor_credits)',
       'balance_credits >= floor_credits)',
     ),
@@ -114,23 +118,31 @@ const BOUNDS_OF_MONEY: readonly PlantedBug[] = [
   },
   {
     name: 'a balance grows beyond a JSON integer',
-    changes: one('billing/ledger-sql.ts', ' AND balance_credits + $2 <= 9007199254740991', ''),
+    changes: one('modules/billing/ledger-sql.ts', ' AND balance_credits + $2 <= 9007199254740991', ''),
     test: { file: BOUNDS, title: 'a booking raises a balance to the largest JSON integer, and no credit further' },
   },
   {
     name: 'a top-up leaves no room for the refunds of open orders',
-    changes: one('billing/ledger.ts', 'if (credits > 0n && account.balance_credits > sql.ROOMY_BALANCE)', 'if (false)'),
+    changes: one(
+      'modules/billing/ledger.ts',
+      'if (credits > 0n && account.balance_credits > sql.ROOMY_BALANCE)',
+      'if (false)',
+    ),
     test: { file: BOUNDS, title: 'bookings and deposits leave room for the refunds of open orders' },
   },
   {
     name: 'a deposit leaves no room for the refunds of open orders',
-    changes: one('billing/ledger-sql.ts', 'CASE WHEN a.balance_credits > ${ROOMY} THEN', 'CASE WHEN false THEN'),
+    changes: one(
+      'modules/billing/ledger-sql.ts',
+      'CASE WHEN a.balance_credits > ${ROOMY} THEN',
+      'CASE WHEN false THEN',
+    ),
     test: { file: BOUNDS, title: 'bookings and deposits leave room for the refunds of open orders' },
   },
   {
     name: 'the time of a debit decides on an overdraft',
     changes: one(
-      'verify/ledger-checks.ts',
+      'modules/verify/ledger-checks.ts',
       "coalesce((l.detail ->> 'lastEntryId')::bigint >= e.id, l.at >= e.created_at - interval '1 minute')",
       "l.at >= e.created_at - interval '1 minute'",
     ),
@@ -142,7 +154,7 @@ const BOUNDS_OF_MONEY: readonly PlantedBug[] = [
   {
     name: 'a deposit is worth a credit more',
     changes: one(
-      'deposits/judgement.ts',
+      'modules/deposits/judgement.ts',
       'return (worth * CREDITS_PER_USD) / (UNITS_PER_WHOLE * RATE_SCALE);',
       'return (worth * CREDITS_PER_USD + UNITS_PER_WHOLE * RATE_SCALE - 1n) / (UNITS_PER_WHOLE * RATE_SCALE);',
     ),
@@ -156,7 +168,7 @@ const BOUNDS_OF_MONEY: readonly PlantedBug[] = [
   {
     name: 'a delegation gives an energy less than was sold',
     changes: one(
-      'pool/energy-ratio.ts',
+      'modules/pool/energy-ratio.ts',
       'const exact = divCeil((wanted + 1n) * SUN_PER_TRX * ratio.totalEnergyWeight, ratio.totalEnergyLimit);',
       'const exact = (wanted * SUN_PER_TRX * ratio.totalEnergyWeight) / ratio.totalEnergyLimit;',
     ),
@@ -168,7 +180,7 @@ const PLANS: readonly PlantedBug[] = [
   {
     name: 'a rental is reclaimed when others end a part of it',
     changes: one(
-      'fulfilment/plan/plan.ts',
+      'modules/fulfilment/plan/plan.ts',
       `(leg.status === 'reclaimed' && !leg.isClosed)`,
       `leg.status === 'reclaimed'`,
     ),
@@ -177,7 +189,7 @@ const PLANS: readonly PlantedBug[] = [
   {
     name: 'a rental that ended makes up for what another one lost',
     changes: one(
-      'fulfilment/plan/usage-losses.ts',
+      'modules/fulfilment/plan/usage-losses.ts',
       'usage.rentals.filter(({ endsAtMs }) => endsAtMs > clockMs)',
       'usage.rentals.filter(({ endsAtMs }) => endsAtMs > 0)',
     ),
@@ -186,7 +198,7 @@ const PLANS: readonly PlantedBug[] = [
   {
     name: 'final blocks half a minute apart count as an outage',
     changes: one(
-      'fulfilment/follow/chain-view.ts',
+      'modules/fulfilment/follow/chain-view.ts',
       'nowMs - this.solidMovedAtMs > SOLID_GAP_MS',
       'nowMs - this.solidMovedAtMs > GAP_MS',
     ),
@@ -230,17 +242,21 @@ const FALSEHOODS = 'long/verify-falsehoods.test.ts';
 const PROOFS: readonly PlantedBug[] = [
   {
     name: 'verify believes any credits of a price',
-    changes: one('verify/order-terms-checks.ts', ' AND o.credits <> ${ORDER_CREDITS}', ' AND false'),
+    changes: one('modules/verify/order-terms-checks.ts', ' AND o.credits <> ${ORDER_CREDITS}', ' AND false'),
     test: { file: FALSEHOODS, title: 'a falsehood of' },
   },
   {
     name: 'verify believes a top-up that nobody made',
-    changes: one('verify/ledger-act-checks.ts', ' AND a.entry_key IS NULL AND', ' AND false AND'),
+    changes: one('modules/verify/ledger-act-checks.ts', ' AND a.entry_key IS NULL AND', ' AND false AND'),
     test: { file: FALSEHOODS, title: 'a falsehood of' },
   },
   {
     name: 'verify believes an event whatever it says',
-    changes: one('verify/order-terms-checks.ts', `e.type LIKE 'order.%' AND p.said`, `e.type LIKE 'x.%' AND p.said`),
+    changes: one(
+      'modules/verify/order-terms-checks.ts',
+      `e.type LIKE 'order.%' AND p.said`,
+      `e.type LIKE 'x.%' AND p.said`,
+    ),
     test: { file: FALSEHOODS, title: 'a falsehood of' },
   },
 ];

@@ -1,9 +1,9 @@
 // Planted bugs in refills of auto-delegated addresses, each with the test that must catch it.
 import { one, SCHEMA, type NamedTest, type PlantedBug } from './planted-bug.js';
 
-const PLAN = 'auto-delegations/refill-plan.ts';
-const CLAIMS = 'auto-delegations/auto-delegation-claims.ts';
-const PURCHASES = 'auto-delegations/refill-purchases.ts';
+const PLAN = 'modules/auto-delegations/refill-plan.ts';
+const CLAIMS = 'modules/auto-delegations/auto-delegation-claims.ts';
+const PURCHASES = 'modules/auto-delegations/refill-purchases.ts';
 const once = (title: string): NamedTest => ({ file: 'integration/auto-delegation-once.test.ts', title });
 const refills = (title: string): NamedTest => ({ file: 'integration/auto-delegation-refills.test.ts', title });
 const pauses = (title: string): NamedTest => ({ file: 'long/auto-delegation-pauses.test.ts', title });
@@ -44,7 +44,7 @@ export const PLANTED_REFILLS: readonly PlantedBug[] = [
   },
   {
     name: 'what a caller bought under a key like theirs is a purchase of an auto-delegation',
-    changes: one('verify/auto-delegation-checks.ts', ' AND request_id = key\n', '\n'),
+    changes: one('modules/verify/auto-delegation-checks.ts', ' AND request_id = key\n', '\n'),
     test: pauses(
       'reports a number that was left out, and not what a caller bought under such a key when callers could',
     ),
@@ -52,7 +52,7 @@ export const PLANTED_REFILLS: readonly PlantedBug[] = [
   {
     name: 'an order that is over holds up an auto-delegation unseen',
     changes: one(
-      'verify/auto-delegation-checks.ts',
+      'modules/verify/auto-delegation-checks.ts',
       "(a.purchases <> n.number OR p.status IN ('delivered', 'refunded'))",
       'a.purchases <> n.number',
     ),
@@ -111,7 +111,7 @@ export const PLANTED_REFILLS: readonly PlantedBug[] = [
   {
     name: 'a use ends the check that is under way',
     changes: one(
-      'auto-delegations/use-observer.ts',
+      'modules/auto-delegations/use-observer.ts',
       'failures = 0, ${DUE_NOW}',
       'failures = 0, ${DUE_NOW}, fence = a.fence + 1',
     ),
@@ -124,7 +124,11 @@ export const PLANTED_REFILLS: readonly PlantedBug[] = [
   },
   {
     name: 'a check that stood still buys at the prices of then',
-    changes: one('auto-delegations/refill-statement.ts', 'if (isLeaseOver(claimed)) return { refused: MOVED };', ''),
+    changes: one(
+      'modules/auto-delegations/refill-statement.ts',
+      'if (isLeaseOver(claimed)) return { refused: MOVED };',
+      '',
+    ),
     test: once('a finding older than a check may take buys nothing, even without another worker'),
   },
   {
@@ -145,7 +149,7 @@ export const PLANTED_REFILLS: readonly PlantedBug[] = [
   {
     name: 'an answer from before our newest delegation has its energy bought again',
     changes: one(
-      'auto-delegations/refills.ts',
+      'modules/auto-delegations/refills.ts',
       'if (plan.refill !== undefined && isJustDelegated(',
       'if (false && isJustDelegated(',
     ),
@@ -155,7 +159,7 @@ export const PLANTED_REFILLS: readonly PlantedBug[] = [
   },
   {
     name: 'one answer decides after an order has moved',
-    changes: one('auto-delegations/refills.ts', 'if (row.change_at === null) return true;', ''),
+    changes: one('modules/auto-delegations/refills.ts', 'if (row.change_at === null) return true;', ''),
     test: nodes('a node that still shows what was reclaimed a block ago is asked again with the next block'),
   },
   {

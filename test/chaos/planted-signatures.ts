@@ -1,9 +1,9 @@
 // Planted bugs in request authentication (nonces, time, path, route, cap of a key) and in the OpenAPI document.
 import { one, SCHEMA, type NamedTest, type PlantedBug } from './planted-bug.js';
 
-const HMAC = 'auth/hmac-signature.ts';
-const NONCES = 'auth/nonces.ts';
-const ROUTES = 'http/pipeline/routes.ts';
+const HMAC = 'modules/auth/hmac-signature.ts';
+const NONCES = 'modules/auth/nonces.ts';
+const ROUTES = 'platform/http/pipeline/routes.ts';
 
 const hmac = (title: string): NamedTest => ({ file: 'integration/hmac.test.ts', title });
 const caps = (title: string): NamedTest => ({ file: 'integration/key-caps.test.ts', title });
@@ -27,12 +27,16 @@ export const PLANTED_SIGNATURES: readonly PlantedBug[] = [
   },
   {
     name: 'a timestamp may be of any time',
-    changes: one('auth/claim.ts', 'Math.abs(nowSec - timestampSec) > WINDOW_SEC', 'nowSec === -timestampSec'),
+    changes: one('modules/auth/claim.ts', 'Math.abs(nowSec - timestampSec) > WINDOW_SEC', 'nowSec === -timestampSec'),
     test: WINDOW,
   },
   {
     name: 'a timestamp may be of any time to come',
-    changes: one('auth/claim.ts', 'Math.abs(nowSec - timestampSec) > WINDOW_SEC', 'nowSec - timestampSec > WINDOW_SEC'),
+    changes: one(
+      'modules/auth/claim.ts',
+      'Math.abs(nowSec - timestampSec) > WINDOW_SEC',
+      'nowSec - timestampSec > WINDOW_SEC',
+    ),
     test: WINDOW,
   },
   {
@@ -67,7 +71,7 @@ export const PLANTED_SIGNATURES: readonly PlantedBug[] = [
   {
     name: 'a refund leaves what the key has spent',
     changes: one(
-      'billing/ledger-sql.ts',
+      'modules/billing/ledger-sql.ts',
       'SELECT return_to_caps(order_id, project_id, credits) FROM entry',
       'TABLE entry',
     ),
@@ -105,7 +109,7 @@ export const PLANTED_SIGNATURES: readonly PlantedBug[] = [
   {
     name: 'every operation repeats the errors it shares with others',
     changes: one(
-      'http/openapi/openapi-responses.ts',
+      'platform/http/openapi/openapi-responses.ts',
       'return { $ref: `#/components/responses/${name}` };',
       'return known;',
     ),

@@ -1,10 +1,10 @@
 // Planted bugs in sizing and simulation, each with the test that must catch it.
 import { one, type NamedTest, type PlantedBug } from './planted-bug.js';
 
-const DYNAMICS = 'chain/dynamic-energy.ts';
-const PROBE = 'quotes/sizing-probe.ts';
+const DYNAMICS = 'platform/chain/dynamic-energy.ts';
+const PROBE = 'modules/quotes/sizing-probe.ts';
 
-const SIMULATION = 'simulation/simulation.service.ts';
+const SIMULATION = 'modules/simulation/simulation.service.ts';
 
 const simulate = (title: string): NamedTest => ({ file: 'integration/simulate.test.ts', title });
 const causes = (title: string): NamedTest => ({ file: 'integration/token-causes.test.ts', title });
@@ -15,12 +15,12 @@ export const PLANTED_SIZING: readonly PlantedBug[] = [
     name: 'a node without CPU time has measured something',
     changes: [
       {
-        file: 'chain/token-reads.ts',
+        file: 'platform/chain/token-reads.ts',
         find: `if (outcome.kind === 'refused' && outcome.refusal !== 'no-contract') {`,
         put: 'if (false) {',
       },
       {
-        file: 'quotes/market.ts',
+        file: 'modules/quotes/market.ts',
         find: 'return { figures: last, obstacle: measured };',
         put: 'return { figures: undefined, obstacle: measured };',
       },
@@ -76,7 +76,11 @@ export const PLANTED_SIZING: readonly PlantedBug[] = [
   },
   {
     name: 'a node that leaves events out is believed alone',
-    changes: one('chain/tron.client.ts', 'if (!isEnough(outcome))', 'if (!isEnough(outcome) && asked === undefined)'),
+    changes: one(
+      'platform/chain/tron.client.ts',
+      'if (!isEnough(outcome))',
+      'if (!isEnough(outcome) && asked === undefined)',
+    ),
     test: sizing('is measured by a second node where the first one leaves events out'),
   },
   {
@@ -101,13 +105,13 @@ export const PLANTED_SIZING: readonly PlantedBug[] = [
   },
   {
     name: 'a deployer shares in its own calls',
-    changes: one('chain/energy-sharing.ts', ' || sharing.deployer === caller', ''),
+    changes: one('platform/chain/energy-sharing.ts', ' || sharing.deployer === caller', ''),
     test: simulate('needs everything from the deployer itself'),
   },
   {
     name: 'a cause is named for other contracts',
     changes: one(
-      'quotes/token-causes.ts',
+      'modules/quotes/token-causes.ts',
       'call.contractAddress === this.reads.token ? ',
       'call.contractAddress !== "" ? ',
     ),
@@ -115,13 +119,17 @@ export const PLANTED_SIZING: readonly PlantedBug[] = [
   },
   {
     name: 'an explanation names no cause of a failing transfer',
-    changes: one('simulation/transfer-outlook.ts', 'return this.causes.reasonOf(call, outcome);', 'return undefined;'),
+    changes: one(
+      'modules/simulation/transfer-outlook.ts',
+      'return this.causes.reasonOf(call, outcome);',
+      'return undefined;',
+    ),
     test: causes('the outlook of a sender gives the reason of a failing transfer:'),
   },
   {
     name: 'the spender is taken for the owner of the tokens',
     changes: one(
-      'quotes/token-call.ts',
+      'modules/quotes/token-call.ts',
       `kind: 'transferFrom', from: first`,
       `kind: 'transferFrom', from: call.ownerAddress`,
     ),
@@ -129,7 +137,7 @@ export const PLANTED_SIZING: readonly PlantedBug[] = [
   },
   {
     name: 'no cause is read from raw data',
-    changes: one('quotes/token-call.ts', 'return data?.toLowerCase();', 'return undefined;'),
+    changes: one('modules/quotes/token-call.ts', 'return data?.toLowerCase();', 'return undefined;'),
     test: causes('a failing call as'),
   },
 ];

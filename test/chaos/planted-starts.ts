@@ -6,17 +6,17 @@ const busy = (title: string): NamedTest => ({ file: 'integration/database-busy.t
 export const PLANTED_STARTS: readonly PlantedBug[] = [
   {
     name: 'a database without a free connection is called away',
-    changes: one('store/database-fault.ts', `if (state === TOO_MANY) return 'full';`, ''),
+    changes: one('platform/database/database-fault.ts', `if (state === TOO_MANY) return 'full';`, ''),
     test: busy('process, command, migration and doctor report the truth of'),
   },
   {
     name: 'a pooler without a free connection is called away',
-    changes: one('store/database-fault.ts', `if (POOLER_IS_FULL.test(thrown.message)) return 'full';`, ''),
+    changes: one('platform/database/database-fault.ts', `if (POOLER_IS_FULL.test(thrown.message)) return 'full';`, ''),
     test: busy('process, command, migration and doctor report the truth of'),
   },
   {
     name: 'a start waits for no connection',
-    changes: one('store/open-database.ts', 'if (!isDatabaseBusy(error) ||', 'if (isDatabaseBusy(error) ||'),
+    changes: one('platform/database/open-database.ts', 'if (!isDatabaseBusy(error) ||', 'if (isDatabaseBusy(error) ||'),
     test: busy('a process starts as soon as a connection is free'),
   },
 ];

@@ -1,9 +1,9 @@
 // Planted bugs in reading the ledger and closing its months.
 import { one, type NamedTest, type PlantedBug } from './planted-bug.js';
 
-const CLOSING = 'statements/statement-closing.ts';
-const CLOSING_SQL = 'statements/closing-sql.ts';
-const CSV = 'statements/statement-csv.ts';
+const CLOSING = 'modules/statements/statement-closing.ts';
+const CLOSING_SQL = 'modules/statements/closing-sql.ts';
+const CSV = 'modules/statements/statement-csv.ts';
 
 const statements = (title: string): NamedTest => ({ file: 'integration/statements.test.ts', title });
 const VERIFIED: NamedTest = {
@@ -76,7 +76,7 @@ export const PLANTED_STATEMENTS: readonly PlantedBug[] = [
   },
   {
     name: 'a cell of a statement is a formula',
-    changes: one('base/csv.ts', 'FORMULA.test(inner) ?', 'FORMULA.test(`,${inner}`) ?'),
+    changes: one('platform/support/csv.ts', 'FORMULA.test(inner) ?', 'FORMULA.test(`,${inner}`) ?'),
     test: statements(
       'the lines are CSV without formulas for any spreadsheet program, with rate, transaction and running balance',
     ),
@@ -88,13 +88,13 @@ export const PLANTED_STATEMENTS: readonly PlantedBug[] = [
   },
   {
     name: 'a page of the ledger begins behind a millisecond',
-    changes: one('statements/entry-rows.ts', 'HH24:MI:SS.US"Z"', 'HH24:MI:SS.MS"000Z"'),
+    changes: one('modules/statements/entry-rows.ts', 'HH24:MI:SS.US"Z"', 'HH24:MI:SS.MS"000Z"'),
     test: ledger('is read page by page, each entry once, also within one microsecond, and between two times'),
   },
   {
     name: 'verify does not see that the number of a statement is missing',
     changes: one(
-      'verify/statement-checks.ts',
+      'modules/verify/statement-checks.ts',
       'WHERE number <> coalesce(before, 0) + 1 OR opening_credits',
       'WHERE opening_credits',
     ),
@@ -103,7 +103,7 @@ export const PLANTED_STATEMENTS: readonly PlantedBug[] = [
   {
     name: 'verify does not see that an entry is in no statement',
     changes: one(
-      'verify/statement-checks.ts',
+      'modules/verify/statement-checks.ts',
       'WHERE (e.entries, e.credits) IS DISTINCT FROM (s.lines, s.closing_credits)',
       'WHERE (e.entries, e.credits) IS DISTINCT FROM (e.entries, e.credits)',
     ),

@@ -7,13 +7,13 @@ const FIGURES = apart('a report is the same before and after, and so are capacit
 export const PLANTED_TEST_PROJECTS: readonly PlantedBug[] = [
   {
     name: 'a test order is in a report',
-    changes: one('reports/report-sql.ts', "e.created_at < $2 AND e.contra <> 'test'`;", 'e.created_at < $2`;'),
+    changes: one('modules/reports/report-sql.ts', "e.created_at < $2 AND e.contra <> 'test'`;", 'e.created_at < $2`;'),
     test: FIGURES,
   },
   {
     name: 'what a test project has is owed',
     changes: one(
-      'reports/report-sql.ts',
+      'modules/reports/report-sql.ts',
       'WHERE NOT EXISTS (SELECT FROM project p WHERE p.id = a.project_id AND p.test)) b`;',
       'WHERE NOT EXISTS (SELECT FROM project p WHERE p.id = a.project_id AND p.test AND false)) b`;',
     ),
@@ -27,7 +27,7 @@ export const PLANTED_TEST_PROJECTS: readonly PlantedBug[] = [
   {
     name: 'the ledger is read once for each order',
     changes: one(
-      'verify/test-project-checks.ts',
+      'modules/verify/test-project-checks.ts',
       'OR CASE WHEN o.test THEN e.of_money ELSE e.of_test END',
       "OR EXISTS (SELECT FROM the_entries c WHERE c.order_id = o.id AND (c.contra = 'test') <> o.test)",
     ),
@@ -39,7 +39,7 @@ export const PLANTED_TEST_PROJECTS: readonly PlantedBug[] = [
   {
     name: 'a worker that comes late plays an order all the same',
     changes: one(
-      'test-projects/test-orders.ts',
+      'modules/test-projects/test-orders.ts',
       'WHERE id = $1 AND fence = $2 RETURNING id`;',
       'WHERE id = $1 AND $2 > 0 RETURNING id`;',
     ),

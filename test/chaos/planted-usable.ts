@@ -1,10 +1,10 @@
 // Planted bugs in keeping a rental's energy usable when another rental of its receiver ends.
 import { one, ENDING, LOG, SCHEMA, WORK, type NamedTest, type PlantedBug } from './planted-bug.js';
 
-const LOSSES = 'fulfilment/plan/usage-losses.ts';
-const RUNNING = 'fulfilment/plan/running-rentals.ts';
-const USAGE = 'fulfilment/loop/receiver-usage.ts';
-const ADVANCER = 'fulfilment/loop/order-advancer.ts';
+const LOSSES = 'modules/fulfilment/plan/usage-losses.ts';
+const RUNNING = 'modules/fulfilment/plan/running-rentals.ts';
+const USAGE = 'modules/fulfilment/loop/receiver-usage.ts';
+const ADVANCER = 'modules/fulfilment/loop/order-advancer.ts';
 
 const inUnit = (title: string): NamedTest => ({ file: 'unit/usage-losses.test.ts', title });
 const ofTopUps = (title: string): NamedTest => ({ file: 'long/usable-energy-top-ups.test.ts', title });
@@ -122,7 +122,7 @@ export const PLANTED_USABLE: readonly PlantedBug[] = [
   },
   {
     name: 'a report counts paid legs as free top-ups',
-    changes: one('reports/report-sql.ts', 'AND g.top_up JOIN orders', 'AND NOT g.top_up JOIN orders'),
+    changes: one('modules/reports/report-sql.ts', 'AND g.top_up JOIN orders', 'AND NOT g.top_up JOIN orders'),
     test: inReports('names the energy of free top-ups and their burn'),
   },
   {

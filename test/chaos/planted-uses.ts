@@ -8,8 +8,8 @@ const extensions = (title: string): NamedTest => ({ file: 'integration/extension
 const refills = (title: string): NamedTest => ({ file: 'integration/auto-delegation-refills.test.ts', title });
 const burn = (title: string): NamedTest => ({ file: 'unit/burn-outlook.test.ts', title });
 
-const SIZING = 'quotes/transfer-sizing.ts';
-const BURN = 'simulation/burn-outlook.ts';
+const SIZING = 'modules/quotes/transfer-sizing.ts';
+const BURN = 'modules/simulation/burn-outlook.ts';
 
 export const PLANTED_USES: readonly PlantedBug[] = [
   {
@@ -24,7 +24,7 @@ export const PLANTED_USES: readonly PlantedBug[] = [
   {
     name: 'a long rental is compared with one burn, whatever its expected uses',
     changes: one(
-      'quotes/direct-price.ts',
+      'modules/quotes/direct-price.ts',
       'burnPrice(amount, energyFeeSun, uses))) return;',
       'burnPrice(amount, energyFeeSun))) return;',
     ),
@@ -33,7 +33,7 @@ export const PLANTED_USES: readonly PlantedBug[] = [
   {
     name: 'the saving of many uses is that of one',
     changes: one(
-      'quotes/quotes.service.ts',
+      'modules/quotes/quotes.service.ts',
       'burnPrice(amount, market.energyFeeSun, uses);',
       'burnPrice(amount, market.energyFeeSun);',
     ),
@@ -41,28 +41,36 @@ export const PLANTED_USES: readonly PlantedBug[] = [
   },
   {
     name: 'a quote forgets its expected uses',
-    changes: one('quotes/quote-token.ts', '...(bytes.length > TOKEN_BYTES && {', '...(bytes.length < TOKEN_BYTES && {'),
+    changes: one(
+      'modules/quotes/quote-token.ts',
+      '...(bytes.length > TOKEN_BYTES && {',
+      '...(bytes.length < TOKEN_BYTES && {',
+    ),
     test: orders('an order by a quote has the quote’s expected uses, and may not name others'),
   },
   {
     name: 'other expected uses are the same request',
-    changes: one('orders/request-hash.ts', 'expectedUses === 1 ? [] : [expectedUses];', '[];'),
+    changes: one('modules/orders/request-hash.ts', 'expectedUses === 1 ? [] : [expectedUses];', '[];'),
     test: orders('a key belongs to its expected uses, of which 1 is the default'),
   },
   {
     name: 'an extension forgets its expected uses',
-    changes: one('orders/extend-statement.ts', 'expectedUses ?? null', 'expectedUses === 0 ? 1 : null'),
+    changes: one('modules/orders/extend-statement.ts', 'expectedUses ?? null', 'expectedUses === 0 ? 1 : null'),
     test: extensions('an extension tells what it was sold by, also to a replay'),
   },
   {
     name: 'an extension forgets its fee limit',
-    changes: one('orders/extend-statement.ts', '?.feeLimitSun ?? null', '?.feeLimitSun === undefined ? 0n : null'),
+    changes: one(
+      'modules/orders/extend-statement.ts',
+      '?.feeLimitSun ?? null',
+      '?.feeLimitSun === undefined ? 0n : null',
+    ),
     test: extensions('an extension tells what it was sold by, also to a replay'),
   },
   {
     name: 'a refill forgets its expected uses',
     changes: one(
-      'auto-delegations/refill-statement.ts',
+      'modules/auto-delegations/refill-statement.ts',
       'terms.energyFeeSun],\n      expectedUses,',
       'terms.energyFeeSun],\n      null,',
     ),
@@ -71,7 +79,7 @@ export const PLANTED_USES: readonly PlantedBug[] = [
   {
     name: 'the extension of a refill forgets its expected uses',
     changes: one(
-      'auto-delegations/refill-statement.ts',
+      'modules/auto-delegations/refill-statement.ts',
       'nextKey(claimed), expectedUses, terms.feeLimitSun]',
       'nextKey(claimed), null, terms.feeLimitSun]',
     ),
@@ -80,7 +88,7 @@ export const PLANTED_USES: readonly PlantedBug[] = [
   {
     name: 'another transfer is the same request',
     changes: one(
-      'orders/request-hash.ts',
+      'modules/orders/request-hash.ts',
       "transfer === undefined ? [] : ['transfer', transfer.to,",
       "transfer === undefined ? [] : ['transfer',",
     ),

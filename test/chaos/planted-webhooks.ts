@@ -6,13 +6,13 @@ const attempt = (title: string): NamedTest => ({ file: 'integration/webhooks-att
 const failing = (title: string): NamedTest => ({ file: 'integration/webhooks-failing.test.ts', title });
 const waiting = (title: string): NamedTest => ({ file: 'integration/webhooks-waiting.test.ts', title });
 const acts = (title: string): NamedTest => ({ file: 'integration/webhooks-bounds.test.ts', title });
-const CLAIMS = 'sender/delivery-claims.ts';
+const CLAIMS = 'modules/sender/delivery-claims.ts';
 
 export const PLANTED_WEBHOOKS: readonly PlantedBug[] = [
   {
     name: 'a fault behind the status line undoes a success',
     changes: one(
-      'sender/attempt.ts',
+      'modules/sender/attempt.ts',
       '...judge(reader.answer, error.fault), durationMs',
       '...judge(undefined, error.fault), durationMs',
     ),
@@ -20,13 +20,17 @@ export const PLANTED_WEBHOOKS: readonly PlantedBug[] = [
   },
   {
     name: 'a webhook’s receiver may send headers without end',
-    changes: one('sender/answer-reader.ts', 'if (this.headBytes > HEAD_BYTES_MAX) this.isDone = true;', 'if (false);'),
+    changes: one(
+      'modules/sender/answer-reader.ts',
+      'if (this.headBytes > HEAD_BYTES_MAX) this.isDone = true;',
+      'if (false);',
+    ),
     test: attempt('stops reading headers after 256 KB, and keeps the status line'),
   },
   {
     name: 'lines of an answer end with CR and LF alone',
     changes: one(
-      'sender/answer-reader.ts',
+      'modules/sender/answer-reader.ts',
       'const end = bytes.indexOf(0x0a);',
       `const crlf = bytes.indexOf('\\r\\n'); const end = crlf < 0 ? -1 : crlf + 1;`,
     ),
@@ -35,7 +39,7 @@ export const PLANTED_WEBHOOKS: readonly PlantedBug[] = [
   {
     name: 'a refusal slows its endpoint down',
     changes: one(
-      'sender/schedule.ts',
+      'modules/sender/schedule.ts',
       `!SLOWING_STATUSES.includes(status) ? 'refused' : 'slowing'`,
       `status === 0 ? 'refused' : 'slowing'`,
     ),
@@ -44,7 +48,7 @@ export const PLANTED_WEBHOOKS: readonly PlantedBug[] = [
   {
     name: 'a receiver that asks for less is sent as much as before',
     changes: one(
-      'sender/schedule.ts',
+      'modules/sender/schedule.ts',
       'const SLOWING_STATUSES: readonly number[] = [408, 425, 429];',
       'const SLOWING_STATUSES: readonly number[] = [0];',
     ),
@@ -76,24 +80,28 @@ export const PLANTED_WEBHOOKS: readonly PlantedBug[] = [
   },
   {
     name: 'webhooks are changed as often as one likes',
-    changes: one('webhooks/webhook-acts.ts', 'if (left > 0) return left;', 'if (left > -Infinity) return left;'),
+    changes: one(
+      'modules/webhooks/webhook-acts.ts',
+      'if (left > 0) return left;',
+      'if (left > -Infinity) return left;',
+    ),
     test: acts(
       'webhooks of a project accept at most a hundred changes in 24 hours, and can be disabled and deleted after them',
     ),
   },
   {
     name: 'every change of a webhook is an event at once',
-    changes: one('webhooks/webhook-acts.ts', '<= REPORTED_PER_MINUTE', '>= 0'),
+    changes: one('modules/webhooks/webhook-acts.ts', '<= REPORTED_PER_MINUTE', '>= 0'),
     test: acts('changes in quick succession are a few events, and the last one shows the final state'),
   },
   {
     name: 'changes in quick succession are lost to the log',
-    changes: one('sender/endpoint-watch.ts', '[SAY_CHANGED, FORGET_FAILING,', '[FORGET_FAILING,'),
+    changes: one('modules/sender/endpoint-watch.ts', '[SAY_CHANGED, FORGET_FAILING,', '[FORGET_FAILING,'),
     test: acts('changes in quick succession are a few events, and the last one shows the final state'),
   },
   {
     name: 'null is the default of a number',
-    changes: one('http/body/member-rules.ts', `if (isNumber) NUMBERS.set(`, `if (false) NUMBERS.set(`),
+    changes: one('platform/http/body/member-rules.ts', `if (isNumber) NUMBERS.set(`, `if (false) NUMBERS.set(`),
     test: { file: 'integration/quotes.test.ts', title: 'which a caller’s NaN becomes in JSON' },
   },
 ];

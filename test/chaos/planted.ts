@@ -89,11 +89,11 @@ export async function patchedSources(bug: PlantedBug): Promise<ReadonlyMap<strin
       const text = patched.get(name) ?? (await readFile(sourceOf(name), 'utf8'));
       const times = text.split(find).length - 1;
       // A guard names each of its rules, and the archive's function names columns twice. A migration holds all functions.
-      if (times > (name.endsWith('.sql') ? 2 : 1) && !name.startsWith('store/migrations/'))
+      if (times > (name.endsWith('.sql') ? 2 : 1) && !name.startsWith('platform/database/migrations/'))
         throw new Error(`${bug.name}: ${name} has the text ${times.toString()} times: ${find}`);
       if (times === 0) continue;
       found += 1;
-      isCurrent ||= !name.startsWith('store/migrations/');
+      isCurrent ||= !name.startsWith('platform/database/migrations/');
       patched.set(
         name,
         text.replaceAll(find, () => put),
@@ -132,12 +132,14 @@ export async function plant(dist: string, bug: PlantedBug): Promise<void> {
   }
 }
 
-/** The SQL files of the store, below src. */
+/** The database's SQL files, below src. */
 async function schemaFiles(): Promise<string[]> {
   const names = await Promise.all(
-    ['store/sql/functions', 'store/sql/tables', 'store/migrations'].map(async (dir) =>
-      (await readdir(join(ROOT, 'src', dir))).filter((name) => name.endsWith('.sql')).map((name) => join(dir, name)),
-    ),
+    ['sql/functions', 'sql/tables', 'migrations']
+      .map((name) => `platform/database/${name}`)
+      .map(async (dir) =>
+        (await readdir(join(ROOT, 'src', dir))).filter((name) => name.endsWith('.sql')).map((name) => join(dir, name)),
+      ),
   );
   return names.flat();
 }

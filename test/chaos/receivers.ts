@@ -4,9 +4,9 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { INestApplicationContext } from '@nestjs/common';
-import { sleep } from '../../src/base/clock.js';
-import { WebhookDeliveries } from '../../src/webhooks/webhook-deliveries.js';
-import { Webhooks } from '../../src/webhooks/webhooks.js';
+import { sleep } from '../../src/platform/support/clock.js';
+import { WebhookDeliveries } from '../../src/modules/webhooks/webhook-deliveries.js';
+import { Webhooks } from '../../src/modules/webhooks/webhooks.js';
 import { WebhookJudge, type JudgedEndpoint, type ReadRows } from '../support/webhooks/webhook-judge.js';
 
 /** A receiver's behaviour during its fault; otherwise it accepts everything. */

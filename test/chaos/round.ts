@@ -1,13 +1,13 @@
 // One round: applies the plan's faults while customers buy, heals everything, and judges the records by the production
 // rules, with the chain as witness.
 import { setMaxListeners } from 'node:events';
-import { sleep } from '../../src/base/clock.js';
-import { TronClient } from '../../src/chain/tron.client.js';
-import { openParts } from '../../src/operator/operator.module.js';
-import { SalesHold } from '../../src/pool/sales-hold.js';
-import { Database } from '../../src/store/database.js';
-import { findingsOf, type Finding } from '../../src/verify/finding.js';
-import { verifyRecords } from '../../src/verify/verify.js';
+import { sleep } from '../../src/platform/support/clock.js';
+import { TronClient } from '../../src/platform/chain/tron.client.js';
+import { openParts } from '../../src/modules/operator/operator.module.js';
+import { SalesHold } from '../../src/modules/pool/sales-hold.js';
+import { Database } from '../../src/platform/database/database.js';
+import { findingsOf, type Finding } from '../../src/modules/verify/finding.js';
+import { verifyRecords } from '../../src/modules/verify/verify.js';
 import type { ReadRows } from '../support/webhooks/webhook-judge.js';
 import type { ChaosCluster } from './cluster.js';
 import { Customers } from './customers.js';

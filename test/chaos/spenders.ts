@@ -1,5 +1,5 @@
 // Customers whose wallets send tokens while their rentals overlap and end, so that rented energy is really used.
-import { sleep } from '../../src/base/clock.js';
+import { sleep } from '../../src/platform/support/clock.js';
 import type { ChainAccount, Wallet } from '../../packages/local/src/chain-account.js';
 import type { World } from '../../packages/local/src/world.js';
 

@@ -1,6 +1,6 @@
 // Auto-delegated addresses during faults: their owners use energy, and afterwards each has the promised amount. The
 // rule auto-delegation-purchases checks that nothing was bought twice.
-import { sleep } from '../../src/base/clock.js';
+import { sleep } from '../../src/platform/support/clock.js';
 import { namedChainAccount, type ChainAccount, type Wallet } from '../../packages/local/src/chain-account.js';
 import type { World } from '../../packages/local/src/world.js';
 import type { ReadRows } from '../support/webhooks/webhook-judge.js';

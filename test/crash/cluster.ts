@@ -2,19 +2,19 @@
 // keep buying, and processes that die at a named point. Judged by database and chain only, never by the output of a
 // process.
 import type { INestApplicationContext } from '@nestjs/common';
-import { TronClient } from '../../src/chain/tron.client.js';
-import { sleep } from '../../src/base/clock.js';
-import type { CrashPoint, SenderPoint, WorkerTaskPoint } from '../../src/base/crash-point.js';
+import { TronClient } from '../../src/platform/chain/tron.client.js';
+import { sleep } from '../../src/platform/support/clock.js';
+import type { CrashPoint, SenderPoint, WorkerTaskPoint } from '../../src/platform/support/crash-point.js';
 import { newChainAccount } from '../../packages/local/src/chain-account.js';
 import { Merchant, type MerchantAnswer } from '../../packages/local/src/merchant.js';
 import { freePort } from '../../packages/local/src/ports.js';
 import { World, type WorldOptions } from '../../packages/local/src/world.js';
-import { openParts } from '../../src/operator/operator.module.js';
-import { PoolWallets } from '../../src/pool/pool-wallets.js';
-import { Database } from '../../src/store/database.js';
-import { findingsOf } from '../../src/verify/finding.js';
-import { verifyRecords } from '../../src/verify/verify.js';
-import { Webhooks } from '../../src/webhooks/webhooks.js';
+import { openParts } from '../../src/modules/operator/operator.module.js';
+import { PoolWallets } from '../../src/modules/pool/pool-wallets.js';
+import { Database } from '../../src/platform/database/database.js';
+import { findingsOf } from '../../src/modules/verify/finding.js';
+import { verifyRecords } from '../../src/modules/verify/verify.js';
+import { Webhooks } from '../../src/modules/webhooks/webhooks.js';
 import { withRedis } from '../setup/redis.js';
 import { CrashReceivers } from './receivers.js';
 

@@ -1,7 +1,7 @@
 // Kills a worker at every point of reading deposits, while payments arrive, blocks are reverted and rates are missing.
 // Afterwards the ledger must contain everything on chain exactly once.
-import { DEPOSIT_POINTS, type DepositPoint } from '../../src/base/crash-point.js';
-import { sleep } from '../../src/base/clock.js';
+import { DEPOSIT_POINTS, type DepositPoint } from '../../src/platform/support/crash-point.js';
+import { sleep } from '../../src/platform/support/clock.js';
 import { DepositsOnChain } from './deposits-on-chain.js';
 import { CrashCluster, type Death } from './cluster.js';
 import { killAtEach, noteMissing, type TaskOptions, type TaskOutcome, type TaskProgramme } from './task-programme.js';

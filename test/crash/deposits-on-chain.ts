@@ -1,8 +1,8 @@
 // Projects that receive payments on a local chain, and a comparison of ledger and chain. It uses on-chain balances, of
 // which nothing is swept here, and the amounts of rows; never the output of a process.
-import { sleep } from '../../src/base/clock.js';
-import { verifyRecords } from '../../src/verify/verify.js';
-import { findingsOf } from '../../src/verify/finding.js';
+import { sleep } from '../../src/platform/support/clock.js';
+import { verifyRecords } from '../../src/modules/verify/verify.js';
+import { findingsOf } from '../../src/modules/verify/finding.js';
 import {
   FAR_RATES,
   unlikeChain,

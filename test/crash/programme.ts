@@ -7,8 +7,8 @@ import {
   SENDER_POINTS,
   STATEMENT_POINTS,
   TEST_ORDER_POINTS,
-} from '../../src/base/crash-point.js';
-import { forEachConcurrently } from '../../src/base/concurrency.js';
+} from '../../src/platform/support/crash-point.js';
+import { forEachConcurrently } from '../../src/platform/support/concurrency.js';
 import { isApiPoint, isEveryday, isRare, isSenderPoint, SCENARIOS, type Point, type Scenario } from './scenarios.js';
 import { CrashCluster, type Death, type CrashClusterOptions } from './cluster.js';
 

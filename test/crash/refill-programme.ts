@@ -1,7 +1,7 @@
 // Kills a worker at every point of refilling auto-delegated addresses, while they are used and their rentals end.
 // Afterwards each must have its energy, and every charge a purchase.
-import { REFILL_POINTS, type RefillPoint } from '../../src/base/crash-point.js';
-import { sleep } from '../../src/base/clock.js';
+import { REFILL_POINTS, type RefillPoint } from '../../src/platform/support/crash-point.js';
+import { sleep } from '../../src/platform/support/clock.js';
 import { CrashCluster, type Death } from './cluster.js';
 import { killAtEach, noteMissing, type TaskOptions, type TaskOutcome, type TaskProgramme } from './task-programme.js';
 

@@ -1,6 +1,6 @@
 // Ways to bring a worker to each point: everyday work passes most of them, some are passed only after a failure.
-import { sleep } from '../../src/base/clock.js';
-import { SENDER_POINTS, type CrashPoint, type SenderPoint } from '../../src/base/crash-point.js';
+import { sleep } from '../../src/platform/support/clock.js';
+import { SENDER_POINTS, type CrashPoint, type SenderPoint } from '../../src/platform/support/crash-point.js';
 import { newChainAccount } from '../../packages/local/src/chain-account.js';
 import type { CrashCluster } from './cluster.js';
 

@@ -1,9 +1,9 @@
 // Kills a worker at every point of closing months. Afterwards every month of every project must be closed once, with
 // all its entries and one event.
-import { STATEMENT_POINTS, type StatementPoint } from '../../src/base/crash-point.js';
-import { sleep } from '../../src/base/clock.js';
-import { findingsOf } from '../../src/verify/finding.js';
-import { verifyRecords } from '../../src/verify/verify.js';
+import { STATEMENT_POINTS, type StatementPoint } from '../../src/platform/support/crash-point.js';
+import { sleep } from '../../src/platform/support/clock.js';
+import { findingsOf } from '../../src/modules/verify/finding.js';
+import { verifyRecords } from '../../src/modules/verify/verify.js';
 import { CrashCluster } from './cluster.js';
 import { killAtEach, noteMissing, type TaskOptions, type TaskOutcome, type TaskProgramme } from './task-programme.js';
 

@@ -1,5 +1,5 @@
 // The common parts of programmes that kill a worker in tasks other than fulfilment: options, report and loop.
-import type { WorkerTaskPoint } from '../../src/base/crash-point.js';
+import type { WorkerTaskPoint } from '../../src/platform/support/crash-point.js';
 import type { Death, CrashCluster, CrashClusterOptions } from './cluster.js';
 
 export interface TaskOptions<Point extends WorkerTaskPoint> extends CrashClusterOptions {

@@ -1,7 +1,7 @@
 // Kills a worker at every point of playing test orders. Afterwards each order must have the outcome of its address,
 // each event once, and each due refund once.
-import { TEST_ORDER_POINTS, type TestOrderPoint } from '../../src/base/crash-point.js';
-import { sleep } from '../../src/base/clock.js';
+import { TEST_ORDER_POINTS, type TestOrderPoint } from '../../src/platform/support/crash-point.js';
+import { sleep } from '../../src/platform/support/clock.js';
 import { TEST_ADDRESSES } from '../../src/domain/test-addresses.js';
 import { Merchant } from '../../packages/local/src/merchant.js';
 import { CrashCluster, type Death } from './cluster.js';

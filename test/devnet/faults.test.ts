@@ -1,6 +1,6 @@
 // Faults that the local chain simulates on request: the client's view, and their effect on the chain.
-import { TronNode } from '../../src/chain/node.js';
-import { headerOf } from '../../src/chain/tron.client.js';
+import { TronNode } from '../../src/platform/chain/node.js';
+import { headerOf } from '../../src/platform/chain/tron.client.js';
 import { type Answer, type Client, keyOf, sign, startChain, type Unsigned } from './client.js';
 
 const bank = keyOf('bank');

@@ -3,7 +3,7 @@
 import type pg from 'pg';
 import type { ChaosCluster } from '../chaos/cluster.js';
 import { lossBetween, recordedBy, untilMoreIsRecorded, type Recorded } from '../chaos/failover.js';
-import { sleep } from '../../src/base/clock.js';
+import { sleep } from '../../src/platform/support/clock.js';
 import { freePort } from '../../packages/local/src/ports.js';
 import { until } from '../../packages/local/src/wait.js';
 import type { PatroniServers } from './patroni.js';

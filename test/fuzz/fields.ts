@@ -1,15 +1,15 @@
 // Random members and headers, checked against independent rules in this file.
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
-import { isAddress } from '../../src/chain/address.js';
-import { readStrictJson } from '../../src/http/body/strict-json.js';
+import { isAddress } from '../../src/platform/chain/address.js';
+import { readStrictJson } from '../../src/platform/http/body/strict-json.js';
 import { ApiError } from '../../src/domain/errors.js';
-import { readIdempotencyKey } from '../../src/http/pipeline/idempotency-key.js';
-import { readWait } from '../../src/http/pipeline/prefer.js';
-import { IsInteger, Optional, type RequestLimits } from '../../src/http/body/member-rules.js';
-import { plainOf } from '../../src/http/body/plain-values.js';
-import { RequestPipe } from '../../src/http/body/request.pipe.js';
-import type { Caller } from '../../src/http/pipeline/request-context.js';
+import { readIdempotencyKey } from '../../src/platform/http/pipeline/idempotency-key.js';
+import { readWait } from '../../src/platform/http/pipeline/prefer.js';
+import { IsInteger, Optional, type RequestLimits } from '../../src/platform/http/body/member-rules.js';
+import { plainOf } from '../../src/platform/http/body/plain-values.js';
+import { RequestPipe } from '../../src/platform/http/body/request.pipe.js';
+import type { Caller } from '../../src/platform/http/pipeline/request-context.js';
 import type { Counts } from './json.js';
 
 const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';

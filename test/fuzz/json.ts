@@ -1,7 +1,12 @@
 // Random bodies and texts with their properties, judged by JSON.parse and independent rules in this file.
 import fc from 'fast-check';
-import { canonicalForms, signCanonical, verifySignature } from '../../src/auth/signature.js';
-import { StrictJsonError, readStrictJson, type StrictBody, type StrictNode } from '../../src/http/body/strict-json.js';
+import { canonicalForms, signCanonical, verifySignature } from '../../src/modules/auth/signature.js';
+import {
+  StrictJsonError,
+  readStrictJson,
+  type StrictBody,
+  type StrictNode,
+} from '../../src/platform/http/body/strict-json.js';
 import { canonical } from '../support/api/client.js';
 
 export type Counts = Record<string, number>;

@@ -1,9 +1,9 @@
 // Accounts named by arbitrary bytes. With `visible` such an answer need not be JSON, so the service never asks for it.
-import { NodePool } from '../../src/chain/node-pool.js';
-import { TronNode } from '../../src/chain/node.js';
-import { solidBalancesOf } from '../../src/chain/solid-balances.js';
-import { solidDelegatedSun } from '../../src/chain/solid-delegations.js';
-import { TronClient } from '../../src/chain/tron.client.js';
+import { NodePool } from '../../src/platform/chain/node-pool.js';
+import { TronNode } from '../../src/platform/chain/node.js';
+import { solidBalancesOf } from '../../src/platform/chain/solid-balances.js';
+import { solidDelegatedSun } from '../../src/platform/chain/solid-delegations.js';
+import { TronClient } from '../../src/platform/chain/tron.client.js';
 import { newOwner } from '../support/chain/order-chain.js';
 import { startDevnet, type Devnet } from '../setup/devnet.js';
 import { openSpyNode, type SpyNode } from '../support/nodes/spy-node.js';

@@ -1,7 +1,7 @@
 // A database of the last version before the baseline is moved onto it, and later migrations run on its data.
 import type { QueryRunner } from 'typeorm';
-import { MIGRATION_NAMES } from '../../src/store/data-source.js';
-import { migrateDown, migrateUp, pendingMigrations } from '../../src/store/migrate.js';
+import { MIGRATION_NAMES } from '../../src/platform/database/data-source.js';
+import { migrateDown, migrateUp, pendingMigrations } from '../../src/platform/database/migrate.js';
 import { cliWith } from '../support/cli.js';
 import { restoreLastChain, type ChainDatabase } from './last-chain.js';
 import { asAdmin } from '../setup/admin.js';

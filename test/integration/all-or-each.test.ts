@@ -1,8 +1,8 @@
 // Rows of many orders updated in one transaction: a locked row skips only that order, a locked table stops all of them.
 import type { DataSource } from 'typeorm';
-import { allOrEach } from '../../src/store/all-or-each.js';
-import { createDataSource } from '../../src/store/data-source.js';
-import { Database, isLockTimeout } from '../../src/store/database.js';
+import { allOrEach } from '../../src/platform/database/all-or-each.js';
+import { createDataSource } from '../../src/platform/database/data-source.js';
+import { Database, isLockTimeout } from '../../src/platform/database/database.js';
 import { asAdmin } from '../setup/admin.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 

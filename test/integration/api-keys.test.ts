@@ -1,11 +1,11 @@
 // API keys of a project: rights, rotation, revocation, and responses that do not reveal the number of keys.
 import { randomUUID } from 'node:crypto';
-import { KeyUse } from '../../src/auth/key-use.js';
+import { KeyUse } from '../../src/modules/auth/key-use.js';
 import { KEYS_MAX, KEYS_PER_DAY, type Scope } from '../../src/domain/scopes.js';
 import { until } from '../../packages/local/src/wait.js';
-import type { ApiKeys } from '../../src/projects/api-keys.js';
-import { PROJECT_BY_ID } from '../../src/projects/project-feed.js';
-import { ProjectDirectory } from '../../src/projects/project-directory.js';
+import type { ApiKeys } from '../../src/modules/projects/api-keys.js';
+import { PROJECT_BY_ID } from '../../src/modules/projects/project-feed.js';
+import { ProjectDirectory } from '../../src/modules/projects/project-directory.js';
 import { afterAnnouncement as announcedTo } from '../support/api/announcement.js';
 import { expectError } from '../support/api/answers.js';
 import { Customer, HmacCustomer, type Answer } from '../support/api/client.js';

@@ -1,10 +1,10 @@
 // Concurrent work while an order moves to the archive and afterwards, and the guards of archived rows.
 import 'reflect-metadata';
 import type { Client } from 'pg';
-import { CostRecorder } from '../../src/costs/cost-recorder.js';
+import { CostRecorder } from '../../src/modules/costs/cost-recorder.js';
 import type { Credits } from '../../src/domain/units.js';
-import { findingsOf } from '../../src/verify/finding.js';
-import { verifyRecords } from '../../src/verify/verify.js';
+import { findingsOf } from '../../src/modules/verify/finding.js';
+import { verifyRecords } from '../../src/modules/verify/verify.js';
 import { archive, orderInTheEnd } from '../support/worker/archive-fixture.js';
 import { HmacCustomer } from '../support/api/client.js';
 import {

@@ -1,11 +1,11 @@
 // Archived orders: readers see no difference, and frequent statements do not read the archive.
 import 'reflect-metadata';
 import { randomUUID } from 'node:crypto';
-import { CostRecorder } from '../../src/costs/cost-recorder.js';
-import { OrderArchive } from '../../src/orders/order-archive.js';
-import { LegEnds } from '../../src/pool/leg-ends.js';
-import { findingsOf } from '../../src/verify/finding.js';
-import { verifyRecords } from '../../src/verify/verify.js';
+import { CostRecorder } from '../../src/modules/costs/cost-recorder.js';
+import { OrderArchive } from '../../src/modules/orders/order-archive.js';
+import { LegEnds } from '../../src/modules/pool/leg-ends.js';
+import { findingsOf } from '../../src/modules/verify/finding.js';
+import { verifyRecords } from '../../src/modules/verify/verify.js';
 import { archive, judge, numberAll, orderInTheEnd } from '../support/worker/archive-fixture.js';
 import { asAdmin } from '../setup/admin.js';
 import {

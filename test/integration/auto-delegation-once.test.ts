@@ -1,9 +1,12 @@
 // One purchase per need, regardless of which process finds it and of changes to the row or the rental meanwhile.
-import { AutoDelegationClaims, type ClaimedAutoDelegation } from '../../src/auto-delegations/auto-delegation-claims.js';
-import { RefillPurchases } from '../../src/auto-delegations/refill-purchases.js';
-import { buy, type Bought } from '../../src/auto-delegations/refill-statement.js';
+import {
+  AutoDelegationClaims,
+  type ClaimedAutoDelegation,
+} from '../../src/modules/auto-delegations/auto-delegation-claims.js';
+import { RefillPurchases } from '../../src/modules/auto-delegations/refill-purchases.js';
+import { buy, type Bought } from '../../src/modules/auto-delegations/refill-statement.js';
 import { energy } from '../../src/domain/units.js';
-import { DirectTerms } from '../../src/orders/direct-terms.js';
+import { DirectTerms } from '../../src/modules/orders/direct-terms.js';
 import { until } from '../../packages/local/src/wait.js';
 import { autoRow, ordersOf, nextBlock, setAuto } from '../support/worker/refill-fixture.js';
 import { keepSelling } from '../support/api/factory.js';

@@ -1,7 +1,7 @@
 // Refills of auto-delegated addresses: one purchase per need, and the change from one rental to the next. The chain
 // makes a block only on request, and no part of the worker runs by itself.
 import { jest } from '@jest/globals';
-import { AutoDelegationPrices } from '../../src/auto-delegations/auto-delegation-prices.js';
+import { AutoDelegationPrices } from '../../src/modules/auto-delegations/auto-delegation-prices.js';
 import { energy } from '../../src/domain/units.js';
 import {
   autoRow,

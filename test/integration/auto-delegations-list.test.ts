@@ -1,7 +1,7 @@
 // Auto-delegations in lists and events: waking, deleting, ownership and scopes.
 import { Redis } from 'ioredis';
-import { Numberer } from '../../src/events/numberer.js';
-import { Metrics } from '../../src/observability/metrics.js';
+import { Numberer } from '../../src/modules/events/numberer.js';
+import { Metrics } from '../../src/platform/observability/metrics.js';
 import { expectError } from '../support/api/answers.js';
 import {
   BUYING,

@@ -2,8 +2,8 @@
 // charge. A wallet that no worker reads sells nothing.
 import 'reflect-metadata';
 import { sun } from '../../src/domain/units.js';
-import { findingsOf } from '../../src/verify/finding.js';
-import { verifyRecords } from '../../src/verify/verify.js';
+import { findingsOf } from '../../src/modules/verify/finding.js';
+import { verifyRecords } from '../../src/modules/verify/verify.js';
 import { until } from '../../packages/local/src/wait.js';
 import {
   api,

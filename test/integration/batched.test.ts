@@ -1,10 +1,10 @@
 // Batched reads: every caller gets its own row, read after its request, over few connections.
 import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
-import { BatchLoader } from '../../src/base/batch-loader.js';
-import { createDataSource } from '../../src/store/data-source.js';
-import { Database } from '../../src/store/database.js';
-import { rowsByKey } from '../../src/store/rows-by-key.js';
+import { BatchLoader } from '../../src/platform/support/batch-loader.js';
+import { createDataSource } from '../../src/platform/database/data-source.js';
+import { Database } from '../../src/platform/database/database.js';
+import { rowsByKey } from '../../src/platform/database/rows-by-key.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 
 interface Thing {

@@ -2,7 +2,7 @@
 // waits for data that only the other needs.
 import 'reflect-metadata';
 import type { INestApplicationContext } from '@nestjs/common';
-import { BlockFollower } from '../../src/blocks/block-follower.js';
+import { BlockFollower } from '../../src/platform/blocks/block-follower.js';
 import {
   BLOCK,
   INFOS,

@@ -1,10 +1,10 @@
 // Key canaries: every process and command refuses a wrong master key before it does harm. The right key works through
 // every step of a key rotation.
 import { randomBytes, randomUUID } from 'node:crypto';
-import { Sealer, sealKey, type SealPurpose } from '../../src/base/seal.js';
-import { createDataSource } from '../../src/store/data-source.js';
-import { Database } from '../../src/store/database.js';
-import { checkKeys, writeCanaries } from '../../src/store/key-canaries.js';
+import { Sealer, sealKey, type SealPurpose } from '../../src/platform/support/seal.js';
+import { createDataSource } from '../../src/platform/database/data-source.js';
+import { Database } from '../../src/platform/database/database.js';
+import { checkKeys, writeCanaries } from '../../src/platform/database/key-canaries.js';
 import { cliWith, settings, type CliResult } from '../support/cli.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 

@@ -1,8 +1,8 @@
 // Reserving and charging under contention: foreign locks, orders over several wallets, the day of a daily cap.
 import pg from 'pg';
 import { credits } from '../../src/domain/units.js';
-import { Database } from '../../src/store/database.js';
-import { createDataSource } from '../../src/store/data-source.js';
+import { Database } from '../../src/platform/database/database.js';
+import { createDataSource } from '../../src/platform/database/data-source.js';
 import type { Answer, Customer } from '../support/api/client.js';
 import { AUTHOR, keepSelling, makeCustomer, openApi } from '../support/api/factory.js';
 import {

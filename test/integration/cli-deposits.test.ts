@@ -1,8 +1,8 @@
 import 'reflect-metadata';
-import type { ConsoleConfig } from '../../src/config/console-config.js';
-import { Operations } from '../../src/console/operations.service.js';
-import { Reports } from '../../src/reports/report-service.js';
-import { Replica } from '../../src/store/replica.js';
+import type { ConsoleConfig } from '../../src/platform/config/console-config.js';
+import { Operations } from '../../src/modules/console/operations.service.js';
+import { Reports } from '../../src/modules/reports/report-service.js';
+import { Replica } from '../../src/platform/database/replica.js';
 import { cliWith } from '../support/cli.js';
 import {
   calm,

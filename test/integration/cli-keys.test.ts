@@ -1,7 +1,7 @@
 // The operator's API key commands: secrets shown once, and refusals.
 import { randomBytes, randomUUID } from 'node:crypto';
-import { Sealer, sealKey } from '../../src/base/seal.js';
-import { lookAtSignatures } from '../../src/diagnostics/doctor-service.js';
+import { Sealer, sealKey } from '../../src/platform/support/seal.js';
+import { lookAtSignatures } from '../../src/modules/diagnostics/doctor-service.js';
 import { openAsOwner } from '../support/api/factory.js';
 import { asAdmin } from '../setup/admin.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';

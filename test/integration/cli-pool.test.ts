@@ -4,8 +4,8 @@ import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { addressOfKey } from '../../src/chain/keys.js';
-import { Sealer, sealKey } from '../../src/base/seal.js';
+import { addressOfKey } from '../../src/platform/chain/keys.js';
+import { Sealer, sealKey } from '../../src/platform/support/seal.js';
 import { addressOf, keyOf, startOperatorChain, type OperatorChain } from '../support/chain/operator-chain.js';
 import { cliWith, settings, type Cli } from '../support/cli.js';
 import { asAdmin } from '../setup/admin.js';

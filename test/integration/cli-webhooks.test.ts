@@ -1,7 +1,7 @@
 // The operator's webhook commands: secrets shown once, audit entries, resealing of secrets.
 import { randomBytes } from 'node:crypto';
 import { until } from '../../packages/local/src/wait.js';
-import { WebhookDeliveries } from '../../src/webhooks/webhook-deliveries.js';
+import { WebhookDeliveries } from '../../src/modules/webhooks/webhook-deliveries.js';
 import { cliWith } from '../support/cli.js';
 import { openWebhookFixture, URL_OF_SHOP, type WebhookFixture } from '../support/webhooks/webhook-fixture.js';
 

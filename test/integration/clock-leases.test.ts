@@ -1,16 +1,16 @@
 // Leases and due times written while the database clock was an hour ahead: each counts as free or due afterwards.
 import { randomUUID } from 'node:crypto';
-import { BlockCursor } from '../../src/blocks/block-cursor.js';
-import { AutoDelegationClaims } from '../../src/auto-delegations/auto-delegation-claims.js';
-import type { SenderConfig } from '../../src/config/sender-config.js';
-import { MailClaims } from '../../src/notifications/mail-claims.js';
-import { Guesses } from '../../src/people/guesses.js';
-import { DeliveryClaims } from '../../src/sender/delivery-claims.js';
-import type { Database } from '../../src/store/database.js';
-import { SharedReading } from '../../src/store/shared-reading.js';
-import { TronClient } from '../../src/chain/tron.client.js';
-import { ClockWatch } from '../../src/fulfilment/loop/clock-watch.js';
-import { StartupGate } from '../../src/fulfilment/loop/startup-gate.js';
+import { BlockCursor } from '../../src/platform/blocks/block-cursor.js';
+import { AutoDelegationClaims } from '../../src/modules/auto-delegations/auto-delegation-claims.js';
+import type { SenderConfig } from '../../src/platform/config/sender-config.js';
+import { MailClaims } from '../../src/modules/notifications/mail-claims.js';
+import { Guesses } from '../../src/modules/people/guesses.js';
+import { DeliveryClaims } from '../../src/modules/sender/delivery-claims.js';
+import type { Database } from '../../src/platform/database/database.js';
+import { SharedReading } from '../../src/platform/database/shared-reading.js';
+import { TronClient } from '../../src/platform/chain/tron.client.js';
+import { ClockWatch } from '../../src/modules/fulfilment/loop/clock-watch.js';
+import { StartupGate } from '../../src/modules/fulfilment/loop/startup-gate.js';
 import type { Customer } from '../support/api/client.js';
 import { makeCustomer } from '../support/api/factory.js';
 import { openOrderFixture, withKey, type OrderFixture } from '../support/api/order-fixture.js';

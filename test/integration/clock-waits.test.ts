@@ -3,13 +3,13 @@
 import 'reflect-metadata';
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
-import { sleep } from '../../src/base/clock.js';
-import type { SenderConfig } from '../../src/config/sender-config.js';
-import { DELEGATE_TYPE } from '../../src/chain/transaction-owner.js';
-import { ClockWatch } from '../../src/fulfilment/loop/clock-watch.js';
-import { MailClaims } from '../../src/notifications/mail-claims.js';
-import { Metrics } from '../../src/observability/metrics.js';
-import { EndpointWatch } from '../../src/sender/endpoint-watch.js';
+import { sleep } from '../../src/platform/support/clock.js';
+import type { SenderConfig } from '../../src/platform/config/sender-config.js';
+import { DELEGATE_TYPE } from '../../src/platform/chain/transaction-owner.js';
+import { ClockWatch } from '../../src/modules/fulfilment/loop/clock-watch.js';
+import { MailClaims } from '../../src/modules/notifications/mail-claims.js';
+import { Metrics } from '../../src/platform/observability/metrics.js';
+import { EndpointWatch } from '../../src/modules/sender/endpoint-watch.js';
 import {
   api,
   clearFixture,

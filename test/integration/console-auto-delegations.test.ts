@@ -1,8 +1,8 @@
 // Auto-delegations in the consoles. They use the service of API and CLI, recorded prices, and show the cost first.
 // Operators can only read them.
-import { Sealers } from '../../src/base/sealers.js';
-import { readSealKeys } from '../../src/config/config.js';
-import { seedCanaries } from '../../src/store/migrate.js';
+import { Sealers } from '../../src/platform/support/sealers.js';
+import { readSealKeys } from '../../src/platform/config/config.js';
+import { seedCanaries } from '../../src/platform/database/migrate.js';
 import { openConsole, type Account, type TestConsole } from '../support/console/console-fixture.js';
 import { cliWith, settings, TEST_MASTER_KEY } from '../support/cli.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';

@@ -1,9 +1,9 @@
 // Credits that operators book: immediate up to a limit, above it with a second admin's approval, and only once.
 import { randomUUID } from 'node:crypto';
-import { Sealers } from '../../src/base/sealers.js';
-import { readSealKeys } from '../../src/config/config.js';
-import { seedCanaries } from '../../src/store/migrate.js';
-import type { BookedCredits, CreditRequestList } from '../../src/console/operator-shapes.js';
+import { Sealers } from '../../src/platform/support/sealers.js';
+import { readSealKeys } from '../../src/platform/config/config.js';
+import { seedCanaries } from '../../src/platform/database/migrate.js';
+import type { BookedCredits, CreditRequestList } from '../../src/modules/console/operator-shapes.js';
 import { openConsole, type Account, type Answer, type TestConsole } from '../support/console/console-fixture.js';
 import { cliWith, settings, TEST_MASTER_KEY, type Cli } from '../support/cli.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';

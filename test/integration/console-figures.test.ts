@@ -1,12 +1,12 @@
 // Figures of the consoles' home pages: play money excluded, older rentals not hidden by newer orders, rentals by chain
 // time, spending as in the ledger.
-import { Sealers } from '../../src/base/sealers.js';
-import { readSealKeys } from '../../src/config/config.js';
-import { digestOf } from '../../src/console/mail-loop.js';
-import type { InboxItem, PricePreview } from '../../src/console/operator-shapes.js';
+import { Sealers } from '../../src/platform/support/sealers.js';
+import { readSealKeys } from '../../src/platform/config/config.js';
+import { digestOf } from '../../src/modules/console/mail-loop.js';
+import type { InboxItem, PricePreview } from '../../src/modules/console/operator-shapes.js';
 import { TEST_ADDRESSES } from '../../src/domain/test-addresses.js';
 import { credits } from '../../src/domain/units.js';
-import { seedCanaries } from '../../src/store/migrate.js';
+import { seedCanaries } from '../../src/platform/database/migrate.js';
 import { openConsole, type Account, type TestConsole } from '../support/console/console-fixture.js';
 import { AUTHOR } from '../support/api/factory.js';
 import { TEST_MASTER_KEY } from '../support/cli.js';

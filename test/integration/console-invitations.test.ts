@@ -1,5 +1,5 @@
 // Invitations and their e-mail addresses: recipients of the link, the proof it gives, mail limits and expiry.
-import { MailTokens } from '../../src/notifications/mail-tokens.js';
+import { MailTokens } from '../../src/modules/notifications/mail-tokens.js';
 import { openMailServer, type MailServer, type TakenMail } from '../support/console/mail-server.js';
 import {
   enrol,

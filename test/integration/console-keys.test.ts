@@ -1,9 +1,9 @@
 // API keys in the browser: created, shown once, rotated with an overlap, narrowed and revoked under the merchant
 // console's role. An API then opens secrets that the console could only seal.
-import { isBox } from '../../src/base/sealed-box.js';
-import { Sealers } from '../../src/base/sealers.js';
-import { readSealKeys } from '../../src/config/config.js';
-import { seedCanaries } from '../../src/store/migrate.js';
+import { isBox } from '../../src/platform/support/sealed-box.js';
+import { Sealers } from '../../src/platform/support/sealers.js';
+import { readSealKeys } from '../../src/platform/config/config.js';
+import { seedCanaries } from '../../src/platform/database/migrate.js';
 import { until } from '../../packages/local/src/wait.js';
 import { HmacCustomer } from '../support/api/client.js';
 import { openConsole, type Answer, type Account, type TestConsole } from '../support/console/console-fixture.js';

@@ -1,7 +1,7 @@
 // Order lists of the consoles: each filter, combined filters, and paging to the end, in one project and across all.
-import { Sealers } from '../../src/base/sealers.js';
-import { readSealKeys } from '../../src/config/config.js';
-import { seedCanaries } from '../../src/store/migrate.js';
+import { Sealers } from '../../src/platform/support/sealers.js';
+import { readSealKeys } from '../../src/platform/config/config.js';
+import { seedCanaries } from '../../src/platform/database/migrate.js';
 import { openConsole, type Account, type TestConsole } from '../support/console/console-fixture.js';
 import { asAdmin } from '../setup/admin.js';
 import { cliWith, settings, TEST_MASTER_KEY } from '../support/cli.js';

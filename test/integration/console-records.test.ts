@@ -1,11 +1,11 @@
 // Further console pages over HTTP: home, ledger, statements, webhooks, events, refused requests, audit log, and the
 // operators' view of the whole service.
-import { Ledger } from '../../src/billing/ledger.js';
-import { Sealers } from '../../src/base/sealers.js';
-import { readSealKeys } from '../../src/config/config.js';
+import { Ledger } from '../../src/modules/billing/ledger.js';
+import { Sealers } from '../../src/platform/support/sealers.js';
+import { readSealKeys } from '../../src/platform/config/config.js';
 import { credits } from '../../src/domain/units.js';
-import { seedCanaries } from '../../src/store/migrate.js';
-import { isBox } from '../../src/base/sealed-box.js';
+import { seedCanaries } from '../../src/platform/database/migrate.js';
+import { isBox } from '../../src/platform/support/sealed-box.js';
 import { openConsole, type Account, type TestConsole } from '../support/console/console-fixture.js';
 import { AUTHOR } from '../support/api/factory.js';
 import { TEST_MASTER_KEY } from '../support/cli.js';

@@ -1,9 +1,9 @@
 // The console search ("/") in a project and in the whole service, and the allowed sources of a project's keys.
-import { Sealers } from '../../src/base/sealers.js';
-import { readSealKeys } from '../../src/config/config.js';
-import { seedCanaries } from '../../src/store/migrate.js';
+import { Sealers } from '../../src/platform/support/sealers.js';
+import { readSealKeys } from '../../src/platform/config/config.js';
+import { seedCanaries } from '../../src/platform/database/migrate.js';
 import { createHash, randomUUID } from 'node:crypto';
-import { KeyUse } from '../../src/auth/key-use.js';
+import { KeyUse } from '../../src/modules/auth/key-use.js';
 import { openConsole, type Account, type TestConsole } from '../support/console/console-fixture.js';
 import { openLog } from '../support/log.js';
 import { cliWith, settings, TEST_MASTER_KEY } from '../support/cli.js';

@@ -1,8 +1,8 @@
 // Console sessions and passwords from the viewpoint of people and attackers, over HTTP in the console's own role.
 import { createHash } from 'node:crypto';
-import type { Database } from '../../src/store/database.js';
-import { Database as DatabaseToken } from '../../src/store/database.js';
-import { aroundStatements } from '../../src/store/statement-hook.js';
+import type { Database } from '../../src/platform/database/database.js';
+import { Database as DatabaseToken } from '../../src/platform/database/database.js';
+import { aroundStatements } from '../../src/platform/database/statement-hook.js';
 import {
   codesAnew,
   invitationFor,

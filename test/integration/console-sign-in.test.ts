@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import { generateSync } from 'otplib';
 import { until } from '../../packages/local/src/wait.js';
-import type { Database, Statement } from '../../src/store/database.js';
-import { Database as DatabaseToken } from '../../src/store/database.js';
+import type { Database, Statement } from '../../src/platform/database/database.js';
+import { Database as DatabaseToken } from '../../src/platform/database/database.js';
 import {
   codesAnew,
   enrol,

@@ -1,6 +1,6 @@
 // Members of projects and operators: invitations, roles, removals and looks, through console and CLI.
 import { createHash } from 'node:crypto';
-import type { AuditEntry } from '../../src/store/entities/audit-entry.entity.js';
+import type { AuditEntry } from '../../src/platform/database/entities/audit-entry.entity.js';
 import {
   codesAnew,
   invitationFor,

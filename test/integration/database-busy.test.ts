@@ -1,12 +1,12 @@
 // A reachable database that refuses connections: how long a start waits, and the operator's message.
 import { createServer, type AddressInfo, type Server } from 'node:net';
-import { Sealers } from '../../src/base/sealers.js';
-import type { DatabaseSettings } from '../../src/config/settings.js';
-import { lookAtDatabase } from '../../src/diagnostics/doctor-stores.js';
-import type { Config } from '../../src/config/config.js';
-import { failureOf } from '../../src/operator/cli-failure.js';
-import { migrateUp } from '../../src/store/migrate.js';
-import { openDatabase } from '../../src/store/open-database.js';
+import { Sealers } from '../../src/platform/support/sealers.js';
+import type { DatabaseSettings } from '../../src/platform/config/settings.js';
+import { lookAtDatabase } from '../../src/modules/diagnostics/doctor-stores.js';
+import type { Config } from '../../src/platform/config/config.js';
+import { failureOf } from '../../src/modules/operator/cli-failure.js';
+import { migrateUp } from '../../src/platform/database/migrate.js';
+import { openDatabase } from '../../src/platform/database/open-database.js';
 import { openLog } from '../support/log.js';
 import { asAdmin, fromSetup } from '../setup/admin.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';

@@ -1,8 +1,8 @@
 // A server, database or role with unusual session settings: values are still read and written correctly.
-import { Sealers } from '../../src/base/sealers.js';
-import type { DatabaseSettings } from '../../src/config/settings.js';
-import { Database } from '../../src/store/database.js';
-import { openDatabase } from '../../src/store/open-database.js';
+import { Sealers } from '../../src/platform/support/sealers.js';
+import type { DatabaseSettings } from '../../src/platform/config/settings.js';
+import { Database } from '../../src/platform/database/database.js';
+import { openDatabase } from '../../src/platform/database/open-database.js';
 import { openLog } from '../support/log.js';
 import { asAdmin } from '../setup/admin.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';

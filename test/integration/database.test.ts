@@ -2,10 +2,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Registry } from 'prom-client';
 import type { DataSource, Repository } from 'typeorm';
-import { createDataSource } from '../../src/store/data-source.js';
-import { Database, isConnectionFault, isRowFault, isServerUnable, sqlStateOf } from '../../src/store/database.js';
-import { watchDatabase } from '../../src/store/database-gauges.js';
-import { PriceRow } from '../../src/store/entities/price-row.entity.js';
+import { createDataSource } from '../../src/platform/database/data-source.js';
+import {
+  Database,
+  isConnectionFault,
+  isRowFault,
+  isServerUnable,
+  sqlStateOf,
+} from '../../src/platform/database/database.js';
+import { watchDatabase } from '../../src/platform/database/database-gauges.js';
+import { PriceRow } from '../../src/platform/database/entities/price-row.entity.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 
 let database: TestDatabase;

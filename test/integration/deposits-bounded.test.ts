@@ -2,9 +2,9 @@
 // deposits.
 import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
-import { findingsOf } from '../../src/verify/finding.js';
-import { verifyRecords } from '../../src/verify/verify.js';
-import { Database, type Transaction } from '../../src/store/database.js';
+import { findingsOf } from '../../src/modules/verify/finding.js';
+import { verifyRecords } from '../../src/modules/verify/verify.js';
+import { Database, type Transaction } from '../../src/platform/database/database.js';
 import {
   START_LIMIT_MS,
   type DepositProject,

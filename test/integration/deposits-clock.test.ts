@@ -1,8 +1,8 @@
 // Rates that a fast database clock wrote into the future: none of them prices a deposit.
-import { ClockWatch } from '../../src/fulfilment/loop/clock-watch.js';
-import { RateHistory } from '../../src/deposits/rate-history.js';
+import { ClockWatch } from '../../src/modules/fulfilment/loop/clock-watch.js';
+import { RateHistory } from '../../src/modules/deposits/rate-history.js';
 import { rateE8 } from '../../src/domain/units.js';
-import type { Config } from '../../src/config/config.js';
+import type { Config } from '../../src/platform/config/config.js';
 import {
   calm,
   closeFixture,

@@ -2,13 +2,13 @@
 import 'reflect-metadata';
 import { pbkdf2Sync, randomUUID } from 'node:crypto';
 import { HDKey } from '@scure/bip32';
-import { Ledger } from '../../src/billing/ledger.js';
-import { DepositAddresses } from '../../src/deposits/deposit-addresses.js';
-import { DepositBook } from '../../src/deposits/deposit-book.js';
-import { DepositReturns } from '../../src/deposits/deposit-returns.js';
+import { Ledger } from '../../src/modules/billing/ledger.js';
+import { DepositAddresses } from '../../src/modules/deposits/deposit-addresses.js';
+import { DepositBook } from '../../src/modules/deposits/deposit-book.js';
+import { DepositReturns } from '../../src/modules/deposits/deposit-returns.js';
 import { credits } from '../../src/domain/units.js';
-import { ProjectsModule } from '../../src/projects/projects.module.js';
-import { Project } from '../../src/store/entities/project.entity.js';
+import { ProjectsModule } from '../../src/modules/projects/projects.module.js';
+import { Project } from '../../src/platform/database/entities/project.entity.js';
 import { AUTHOR } from '../support/api/factory.js';
 import {
   GENESIS_MS,

@@ -1,15 +1,15 @@
 // The balances of deposit addresses equal their recorded movements, and missed payments are found. Sweeps and returns
 // use transactions that are signed elsewhere.
 import 'reflect-metadata';
-import { Ledger } from '../../src/billing/ledger.js';
-import { DepositReturns } from '../../src/deposits/deposit-returns.js';
-import { Rescan } from '../../src/deposits/rescan.js';
-import { Sweeps } from '../../src/deposits/sweeps.js';
+import { Ledger } from '../../src/modules/billing/ledger.js';
+import { DepositReturns } from '../../src/modules/deposits/deposit-returns.js';
+import { Rescan } from '../../src/modules/deposits/rescan.js';
+import { Sweeps } from '../../src/modules/deposits/sweeps.js';
 import { credits } from '../../src/domain/units.js';
 import { newChainAccount } from '../../packages/local/src/chain-account.js';
 import { until } from '../../packages/local/src/wait.js';
-import { findingsOf } from '../../src/verify/finding.js';
-import { verifyRecords } from '../../src/verify/verify.js';
+import { findingsOf } from '../../src/modules/verify/finding.js';
+import { verifyRecords } from '../../src/modules/verify/verify.js';
 import { AUTHOR } from '../support/api/factory.js';
 import {
   START_LIMIT_MS,

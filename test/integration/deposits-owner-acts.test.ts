@@ -2,10 +2,10 @@
 import 'reflect-metadata';
 import { newChainAccount } from '../../packages/local/src/chain-account.js';
 import { localUsdtSuccessor } from '../../packages/local/src/local-usdt.js';
-import { BlockFollower } from '../../src/blocks/block-follower.js';
-import { TokenWatch } from '../../src/deposits/token-watch.js';
-import { findingsOf } from '../../src/verify/finding.js';
-import { verifyRecords } from '../../src/verify/verify.js';
+import { BlockFollower } from '../../src/platform/blocks/block-follower.js';
+import { TokenWatch } from '../../src/modules/deposits/token-watch.js';
+import { findingsOf } from '../../src/modules/verify/finding.js';
+import { verifyRecords } from '../../src/modules/verify/verify.js';
 import {
   START_LIMIT_MS,
   type DepositProject,

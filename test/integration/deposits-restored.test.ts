@@ -1,11 +1,11 @@
 // After a restore, records of our own transactions may be missing. Our own money must not be credited or paid out
 // twice.
 import 'reflect-metadata';
-import { DepositAddresses } from '../../src/deposits/deposit-addresses.js';
-import { DepositBook } from '../../src/deposits/deposit-book.js';
-import { DepositReturns } from '../../src/deposits/deposit-returns.js';
-import { findingsOf } from '../../src/verify/finding.js';
-import { verifyRecords } from '../../src/verify/verify.js';
+import { DepositAddresses } from '../../src/modules/deposits/deposit-addresses.js';
+import { DepositBook } from '../../src/modules/deposits/deposit-book.js';
+import { DepositReturns } from '../../src/modules/deposits/deposit-returns.js';
+import { findingsOf } from '../../src/modules/verify/finding.js';
+import { verifyRecords } from '../../src/modules/verify/verify.js';
 import { newChainAccount } from '../../packages/local/src/chain-account.js';
 import { AUTHOR } from '../support/api/factory.js';
 import {

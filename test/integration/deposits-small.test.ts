@@ -2,10 +2,10 @@
 // is then judged as one payment of that size.
 import 'reflect-metadata';
 import type { INestApplicationContext } from '@nestjs/common';
-import { addressToHex } from '../../src/chain/address.js';
-import { DepositBook } from '../../src/deposits/deposit-book.js';
-import { findingsOf } from '../../src/verify/finding.js';
-import { verifyRecords } from '../../src/verify/verify.js';
+import { addressToHex } from '../../src/platform/chain/address.js';
+import { DepositBook } from '../../src/modules/deposits/deposit-book.js';
+import { findingsOf } from '../../src/modules/verify/finding.js';
+import { verifyRecords } from '../../src/modules/verify/verify.js';
 import { AUTHOR } from '../support/api/factory.js';
 import {
   BLOCK,

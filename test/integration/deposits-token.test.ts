@@ -1,8 +1,8 @@
 // The token of deposits is stored with them; a changed setting does not alter it.
 import 'reflect-metadata';
 import { newChainAccount } from '../../packages/local/src/chain-account.js';
-import { findingsOf } from '../../src/verify/finding.js';
-import { verifyRecords } from '../../src/verify/verify.js';
+import { findingsOf } from '../../src/modules/verify/finding.js';
+import { verifyRecords } from '../../src/modules/verify/verify.js';
 import {
   START_LIMIT_MS,
   type DepositProject,

@@ -2,13 +2,13 @@
 // it.
 import 'reflect-metadata';
 import { createHash, randomBytes } from 'node:crypto';
-import { addressFromHex, addressToHex } from '../../src/chain/address.js';
-import { DepositReturns } from '../../src/deposits/deposit-returns.js';
-import { Rescan } from '../../src/deposits/rescan.js';
-import { Sweeps } from '../../src/deposits/sweeps.js';
+import { addressFromHex, addressToHex } from '../../src/platform/chain/address.js';
+import { DepositReturns } from '../../src/modules/deposits/deposit-returns.js';
+import { Rescan } from '../../src/modules/deposits/rescan.js';
+import { Sweeps } from '../../src/modules/deposits/sweeps.js';
 import { newChainAccount } from '../../packages/local/src/chain-account.js';
-import { findingsOf } from '../../src/verify/finding.js';
-import { verifyRecords } from '../../src/verify/verify.js';
+import { findingsOf } from '../../src/modules/verify/finding.js';
+import { verifyRecords } from '../../src/modules/verify/verify.js';
 import { callsOf, STAKER, stakeCall, STRICT_CALLER } from '../devnet/contracts/payers.js';
 import { AUTHOR } from '../support/api/factory.js';
 import {

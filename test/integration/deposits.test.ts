@@ -2,14 +2,14 @@
 import 'reflect-metadata';
 import { pbkdf2Sync } from 'node:crypto';
 import { HDKey } from '@scure/bip32';
-import { Ledger } from '../../src/billing/ledger.js';
-import { AccountKey } from '../../src/deposits/account-key.js';
-import { DepositAddresses } from '../../src/deposits/deposit-addresses.js';
-import { DepositBook } from '../../src/deposits/deposit-book.js';
-import { DepositsModule } from '../../src/deposits/deposits.module.js';
-import { Numberer } from '../../src/events/numberer.js';
-import { Projects } from '../../src/projects/projects.js';
-import { ProjectsModule } from '../../src/projects/projects.module.js';
+import { Ledger } from '../../src/modules/billing/ledger.js';
+import { AccountKey } from '../../src/modules/deposits/account-key.js';
+import { DepositAddresses } from '../../src/modules/deposits/deposit-addresses.js';
+import { DepositBook } from '../../src/modules/deposits/deposit-book.js';
+import { DepositsModule } from '../../src/modules/deposits/deposits.module.js';
+import { Numberer } from '../../src/modules/events/numberer.js';
+import { Projects } from '../../src/modules/projects/projects.js';
+import { ProjectsModule } from '../../src/modules/projects/projects.module.js';
 import { newChainAccount } from '../../packages/local/src/chain-account.js';
 import { AUTHOR } from '../support/api/factory.js';
 import {

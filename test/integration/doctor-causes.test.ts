@@ -1,7 +1,7 @@
 // The doctor's findings for mixed-up settings.
 import { newChainAccount } from '../../packages/local/src/chain-account.js';
-import { deriveSettings, readConfig } from '../../src/config/config.js';
-import { lookAtNodes } from '../../src/diagnostics/doctor-chain.js';
+import { deriveSettings, readConfig } from '../../src/platform/config/config.js';
+import { lookAtNodes } from '../../src/modules/diagnostics/doctor-chain.js';
 import { cliWith, settings, TEST_MASTER_KEY } from '../support/cli.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { startDevnet, type Devnet } from '../setup/devnet.js';
@@ -51,7 +51,7 @@ test('sends the login of another process to that of the command line', async () 
 });
 
 test('warns of a superuser', async () => {
-  const { lookAtDatabase } = await import('../../src/diagnostics/doctor-stores.js');
+  const { lookAtDatabase } = await import('../../src/modules/diagnostics/doctor-stores.js');
   const findings = await lookAtDatabase(readConfig(settings(database.url)));
   expect(findings.find(({ check }) => check === 'login')).toMatchObject({
     state: 'warning',

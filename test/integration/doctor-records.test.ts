@@ -1,12 +1,12 @@
 // The doctor's checks of the records that a node keeps: transaction history, internal transactions, final blocks.
-import { nodeOptionsOf } from '../../src/chain/configured-nodes.js';
-import { History } from '../../src/chain/history.js';
-import { NodePool } from '../../src/chain/node-pool.js';
-import { TronNode } from '../../src/chain/node.js';
-import { TronClient } from '../../src/chain/tron.client.js';
-import { readConfig, type Config } from '../../src/config/config.js';
-import { lookAtHistory, lookAtNodes } from '../../src/diagnostics/doctor-chain.js';
-import { lookAtInternal } from '../../src/diagnostics/doctor-deposits.js';
+import { nodeOptionsOf } from '../../src/platform/chain/configured-nodes.js';
+import { History } from '../../src/platform/chain/history.js';
+import { NodePool } from '../../src/platform/chain/node-pool.js';
+import { TronNode } from '../../src/platform/chain/node.js';
+import { TronClient } from '../../src/platform/chain/tron.client.js';
+import { readConfig, type Config } from '../../src/platform/config/config.js';
+import { lookAtHistory, lookAtNodes } from '../../src/modules/diagnostics/doctor-chain.js';
+import { lookAtInternal } from '../../src/modules/diagnostics/doctor-deposits.js';
 import { STRICT_CALLER, callsOf } from '../devnet/contracts/payers.js';
 import { TRX, keyOf, startChain, type Client } from '../devnet/client.js';
 import { settings } from '../support/cli.js';

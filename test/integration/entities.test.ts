@@ -1,6 +1,6 @@
 // The entities and the migrated schema must agree, column by column.
 import type { DataSource } from 'typeorm';
-import { createDataSource } from '../../src/store/data-source.js';
+import { createDataSource } from '../../src/platform/database/data-source.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 
 interface ColumnShape {

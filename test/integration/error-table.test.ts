@@ -1,10 +1,10 @@
 // Provokes every error code over HTTP at the merchants' endpoints. The table is exhaustive by type, and each code
 // without a working provocation fails.
-import { sleep } from '../../src/base/clock.js';
+import { sleep } from '../../src/platform/support/clock.js';
 import { HTTP_STATUS, type ErrorCode } from '../../src/domain/errors.js';
 import { until } from '../../packages/local/src/wait.js';
 import { credits } from '../../src/domain/units.js';
-import type { ProjectOptions } from '../../src/projects/projects.js';
+import type { ProjectOptions } from '../../src/modules/projects/projects.js';
 import { answerIn, expectError } from '../support/api/answers.js';
 import {
   HmacCustomer,

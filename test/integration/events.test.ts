@@ -1,12 +1,12 @@
 // The event log: every event once and in order, despite late commits and crashes.
 import pg from 'pg';
-import { EventLog, type EventPage } from '../../src/events/event-log.js';
-import { Numberer } from '../../src/events/numberer.js';
-import { pruneEvents } from '../../src/events/retention.js';
+import { EventLog, type EventPage } from '../../src/modules/events/event-log.js';
+import { Numberer } from '../../src/modules/events/numberer.js';
+import { pruneEvents } from '../../src/modules/events/retention.js';
 import { until } from '../../packages/local/src/wait.js';
-import { Metrics } from '../../src/observability/metrics.js';
-import { Database } from '../../src/store/database.js';
-import { aroundStatements } from '../../src/store/statement-hook.js';
+import { Metrics } from '../../src/platform/observability/metrics.js';
+import { Database } from '../../src/platform/database/database.js';
+import { aroundStatements } from '../../src/platform/database/statement-hook.js';
 import type { Customer } from '../support/api/client.js';
 import { credits } from '../../src/domain/units.js';
 import { AUTHOR, makeCustomer } from '../support/api/factory.js';

@@ -3,9 +3,9 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { until } from '../../packages/local/src/wait.js';
-import { NodeError } from '../../src/chain/errors.js';
-import { Connections } from '../../src/chain/exchange.js';
-import { TronNode } from '../../src/chain/node.js';
+import { NodeError } from '../../src/platform/chain/errors.js';
+import { Connections } from '../../src/platform/chain/exchange.js';
+import { TronNode } from '../../src/platform/chain/node.js';
 
 /** Connections that the service opens to one port: for reads, and separately for broadcasts. */
 const READS = 9;

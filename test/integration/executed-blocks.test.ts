@@ -1,7 +1,7 @@
 // A solid block and its receipts from one node: read completely and matched one to one, or rejected.
-import { NodeError } from '../../src/chain/errors.js';
-import { executedBlockOf } from '../../src/chain/executed-block.js';
-import { TronNode } from '../../src/chain/node.js';
+import { NodeError } from '../../src/platform/chain/errors.js';
+import { executedBlockOf } from '../../src/platform/chain/executed-block.js';
+import { TronNode } from '../../src/platform/chain/node.js';
 import { newChainAccount, Wallet } from '../../packages/local/src/chain-account.js';
 import { localUsdtContracts } from '../../packages/local/src/local-usdt.js';
 import { startDevnet, type Devnet } from '../setup/devnet.js';

@@ -1,10 +1,10 @@
 // Extensions of running rentals: once per key, charged once, within the rules. Against a reclaiming worker exactly one
 // of the two wins. The chain makes a block only on request.
 import { jest } from '@jest/globals';
-import { aroundStatements } from '../../src/store/statement-hook.js';
+import { aroundStatements } from '../../src/platform/database/statement-hook.js';
 import { credits } from '../../src/domain/units.js';
-import { Numberer } from '../../src/events/numberer.js';
-import { Database } from '../../src/store/database.js';
+import { Numberer } from '../../src/modules/events/numberer.js';
+import { Database } from '../../src/platform/database/database.js';
 import { afterAnnouncement } from '../support/api/announcement.js';
 import { HmacCustomer, type Answer } from '../support/api/client.js';
 import { AUTHOR, makeCustomer } from '../support/api/factory.js';

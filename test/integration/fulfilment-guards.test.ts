@@ -2,10 +2,10 @@
 // long. Each test fails without its guard.
 import 'reflect-metadata';
 import { jest } from '@jest/globals';
-import { readBlock } from '../../src/chain/block.js';
-import { signWithKey } from '../../src/chain/keys.js';
-import { buildTransaction, signedTransactionHex } from '../../src/chain/signed-transaction.js';
-import { Inclusion } from '../../src/fulfilment/follow/inclusion.js';
+import { readBlock } from '../../src/platform/chain/block.js';
+import { signWithKey } from '../../src/platform/chain/keys.js';
+import { buildTransaction, signedTransactionHex } from '../../src/platform/chain/signed-transaction.js';
+import { Inclusion } from '../../src/modules/fulfilment/follow/inclusion.js';
 import { sun } from '../../src/domain/units.js';
 import { asAdmin } from '../setup/admin.js';
 import {

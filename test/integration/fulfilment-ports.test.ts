@@ -1,9 +1,9 @@
 // The roles of a node's ports: the full port alone delivers and reclaims, the solid port settles.
 import 'reflect-metadata';
 import { jest } from '@jest/globals';
-import { reclaimRestMs } from '../../src/fulfilment/plan/reclaim-pace.js';
-import { aboutNodes } from '../../src/chain/about-nodes.js';
-import { ChainView } from '../../src/fulfilment/follow/chain-view.js';
+import { reclaimRestMs } from '../../src/modules/fulfilment/plan/reclaim-pace.js';
+import { aboutNodes } from '../../src/platform/chain/about-nodes.js';
+import { ChainView } from '../../src/modules/fulfilment/follow/chain-view.js';
 import {
   clearFixture,
   closeFixture,

@@ -1,6 +1,6 @@
 // The API's documentation in the deployed program: the OpenAPI document, its page, and the guides of docs/.
 import { readdirSync, readFileSync } from 'node:fs';
-import { CHAPTERS } from '../../src/http/openapi/guides.js';
+import { CHAPTERS } from '../../src/platform/http/openapi/guides.js';
 import { send } from '../support/api/client.js';
 import { startApi, type ApiProcess } from '../support/api/factory.js';
 import { settings } from '../support/cli.js';

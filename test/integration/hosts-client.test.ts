@@ -1,9 +1,9 @@
 // A server that is lost directly after its answer: its last message arrives with the answer, before any listener is
 // set.
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { DatabaseHosts } from '../../src/store/database-hosts.js';
-import { isConnectionFault } from '../../src/store/database.js';
-import { HostsClient } from '../../src/store/hosts-client.js';
+import { DatabaseHosts } from '../../src/platform/database/database-hosts.js';
+import { isConnectionFault } from '../../src/platform/database/database.js';
+import { HostsClient } from '../../src/platform/database/hosts-client.js';
 import { until } from '../../packages/local/src/wait.js';
 
 const LIMIT_MS = 30_000;

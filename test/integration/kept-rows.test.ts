@@ -1,8 +1,8 @@
 // Rows at boundaries: retention keeps them until their end, and paging skips none.
-import { pruneNonces } from '../../src/auth/nonce-retention.js';
-import { LedgerList } from '../../src/statements/ledger-list.js';
-import { Replica } from '../../src/store/replica.js';
-import type { Database } from '../../src/store/database.js';
+import { pruneNonces } from '../../src/modules/auth/nonce-retention.js';
+import { LedgerList } from '../../src/modules/statements/ledger-list.js';
+import { Replica } from '../../src/platform/database/replica.js';
+import type { Database } from '../../src/platform/database/database.js';
 import { openAsOwner } from '../support/api/factory.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 

@@ -1,7 +1,7 @@
 // The daily cap of an API key for whole purchases: exact under concurrency, and separate for each day and key.
 import { credits } from '../../src/domain/units.js';
 import { until } from '../../packages/local/src/wait.js';
-import type { ApiKeys } from '../../src/projects/api-keys.js';
+import type { ApiKeys } from '../../src/modules/projects/api-keys.js';
 import { HmacCustomer, type Answer } from '../support/api/client.js';
 import { AUTHOR, makeCustomer } from '../support/api/factory.js';
 import {

@@ -1,8 +1,8 @@
 // The operator's bookings never move a balance below the project's debt limit or beyond a JSON integer, and leave room
 // for the refunds of open orders.
-import { DepositBatch } from '../../src/deposits/deposit-batch.js';
+import { DepositBatch } from '../../src/modules/deposits/deposit-batch.js';
 import { credits } from '../../src/domain/units.js';
-import type { Database } from '../../src/store/database.js';
+import type { Database } from '../../src/platform/database/database.js';
 import { AUTHOR, openAsOwner } from '../support/api/factory.js';
 import { ledgerOn } from '../support/api/services.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';

@@ -1,11 +1,11 @@
 // A project's view of its ledger, and the cost of a page.
-import type { Statement } from '../../src/store/database.js';
+import type { Statement } from '../../src/platform/database/database.js';
 import { credits } from '../../src/domain/units.js';
-import { ORDER_ENTRIES } from '../../src/console/order-records.js';
-import { LEDGER_PAGE } from '../../src/statements/ledger-list.js';
-import { PROJECT_SETTING } from '../../src/store/merchant-grants.js';
-import { roleNamed } from '../../src/store/roles.js';
-import type { ApiKeys } from '../../src/projects/api-keys.js';
+import { ORDER_ENTRIES } from '../../src/modules/console/order-records.js';
+import { LEDGER_PAGE } from '../../src/modules/statements/ledger-list.js';
+import { PROJECT_SETTING } from '../../src/platform/database/merchant-grants.js';
+import { roleNamed } from '../../src/platform/database/roles.js';
+import type { ApiKeys } from '../../src/modules/projects/api-keys.js';
 import { expectError } from '../support/api/answers.js';
 import { Customer, HmacCustomer } from '../support/api/client.js';
 import { AUTHOR, makeCustomer } from '../support/api/factory.js';

@@ -1,8 +1,8 @@
 // The limits endpoint: true of accepted orders, the same for both signatures, and cheap under load.
-import { aroundStatements } from '../../src/store/statement-hook.js';
-import { Limits } from '../../src/quotes/limits.service.js';
-import { freeStake } from '../../src/pool/sellable.js';
-import { Database } from '../../src/store/database.js';
+import { aroundStatements } from '../../src/platform/database/statement-hook.js';
+import { Limits } from '../../src/modules/quotes/limits.service.js';
+import { freeStake } from '../../src/modules/pool/sellable.js';
+import { Database } from '../../src/platform/database/database.js';
 import { HmacCustomer, type Customer } from '../support/api/client.js';
 import { makeCustomer } from '../support/api/factory.js';
 import { expectRefusal, openOrderFixture, type OrderFixture } from '../support/api/order-fixture.js';

@@ -1,6 +1,6 @@
 // Every endpoint that answers many rows waits for its project's turn among lists. The endpoints come from the OpenAPI
 // document, so that a new one is tested as well.
-import { ListQueue } from '../../src/http/pipeline/list-queue.js';
+import { ListQueue } from '../../src/platform/http/pipeline/list-queue.js';
 import { send, type Answer, type HmacCustomer } from '../support/api/client.js';
 import { openWebhookFixture, type WebhookFixture } from '../support/webhooks/webhook-fixture.js';
 

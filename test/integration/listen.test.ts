@@ -5,7 +5,7 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 import { Webhook } from 'standardwebhooks';
 import { startNode, type NodeProcess } from '../../packages/local/src/processes.js';
 import { until } from '../../packages/local/src/wait.js';
-import { runCli } from '../../src/operator/cli.js';
+import { runCli } from '../../src/modules/operator/cli.js';
 import type { HmacCustomer } from '../support/api/client.js';
 import { keepShown } from '../setup/canary.js';
 import { openReceivers, type Receivers, type Taken } from '../support/webhooks/receivers.js';

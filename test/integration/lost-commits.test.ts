@@ -1,7 +1,7 @@
 // A server that may have lost commits, as after a failover: the worker does not act there on earlier claims.
 import 'reflect-metadata';
 import { byHand } from '../support/worker/extension-records.js';
-import { Database } from '../../src/store/database.js';
+import { Database } from '../../src/platform/database/database.js';
 import {
   api,
   clearFixture,

@@ -1,7 +1,7 @@
 // The mailer's demands on a mail server, and its handling of one that refuses, misreports its features or hangs.
-import { Mailer, type Mail } from '../../src/notifications/mailer.js';
-import type { MailServer as Server } from '../../src/config/mail-settings.js';
-import type { ConsoleConfig } from '../../src/config/console-config.js';
+import { Mailer, type Mail } from '../../src/modules/notifications/mailer.js';
+import type { MailServer as Server } from '../../src/platform/config/mail-settings.js';
+import type { ConsoleConfig } from '../../src/platform/config/console-config.js';
 import { newAuthority } from '../support/certificates.js';
 import { openMailServer, type MailServer } from '../support/console/mail-server.js';
 

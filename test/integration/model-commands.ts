@@ -1,14 +1,14 @@
 // Commands of the model-based test. Each runs on the model and on the service and compares the outcomes.
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
-import type { BillingTerms } from '../../src/billing/ledger.js';
+import type { BillingTerms } from '../../src/modules/billing/ledger.js';
 import { ApiError } from '../../src/domain/errors.js';
 import { credits, energy } from '../../src/domain/units.js';
-import type { ProjectRecord } from '../../src/http/pipeline/request-context.js';
-import { NO_LABELS } from '../../src/orders/order-labels.js';
-import { requestedOrder, type OrderRequest } from '../../src/orders/orders.dto.js';
-import type { OrdersService } from '../../src/orders/orders.service.js';
-import type { QuotesService } from '../../src/quotes/quotes.service.js';
+import type { ProjectRecord } from '../../src/platform/http/pipeline/request-context.js';
+import { NO_LABELS } from '../../src/modules/orders/order-labels.js';
+import { requestedOrder, type OrderRequest } from '../../src/modules/orders/orders.dto.js';
+import type { OrdersService } from '../../src/modules/orders/orders.service.js';
+import type { QuotesService } from '../../src/modules/quotes/quotes.service.js';
 import { AUTHOR, type TestApi } from '../support/api/factory.js';
 import type { Charge, Model, ModelQuote, Outcome } from './model.js';
 import { refundOrder } from '../support/api/order-fixture.js';

@@ -1,6 +1,6 @@
 // Reading heads without their transactions, and each block once: requests to a node and interpretation of its answers.
-import { TronNode } from '../../src/chain/node.js';
-import { blockOf, solidBlockOf, solidHeadOf } from '../../src/chain/tron.client.js';
+import { TronNode } from '../../src/platform/chain/node.js';
+import { blockOf, solidBlockOf, solidHeadOf } from '../../src/platform/chain/tron.client.js';
 import { openFaultyNode, type Fault, type FaultyNode } from '../support/nodes/faulty-node.js';
 import { newOwner, stake } from '../support/chain/order-chain.js';
 import { startDevnet, type Devnet } from '../setup/devnet.js';

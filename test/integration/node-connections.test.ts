@@ -1,8 +1,8 @@
 // The connections of one process to a port of a node: a java-tron port serves fifty, shared by all processes.
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { TronNode } from '../../src/chain/node.js';
-import { accountOf } from '../../src/chain/tron.client.js';
+import { TronNode } from '../../src/platform/chain/node.js';
+import { accountOf } from '../../src/platform/chain/tron.client.js';
 import { until } from '../../packages/local/src/wait.js';
 import { newOwner } from '../support/chain/order-chain.js';
 

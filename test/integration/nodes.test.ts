@@ -1,17 +1,17 @@
 // Several nodes: selection, trust, and the request budget.
 import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
-import { ChainUnavailableError } from '../../src/chain/errors.js';
-import { accountAt, keysInClear, nodeOptionsOf } from '../../src/chain/configured-nodes.js';
-import { History } from '../../src/chain/history.js';
-import { NodePool } from '../../src/chain/node-pool.js';
-import { TronNode, type NodeOptions } from '../../src/chain/node.js';
-import { RequestBudget } from '../../src/chain/request-budget.js';
-import { TronClient } from '../../src/chain/tron.client.js';
-import { monotonicMs } from '../../src/base/clock.js';
-import { readConfig, type Config } from '../../src/config/config.js';
-import { Proofs } from '../../src/fulfilment/send/proof.js';
-import type { ClaimedTx } from '../../src/fulfilment/loop/claimed-order.js';
+import { ChainUnavailableError } from '../../src/platform/chain/errors.js';
+import { accountAt, keysInClear, nodeOptionsOf } from '../../src/platform/chain/configured-nodes.js';
+import { History } from '../../src/platform/chain/history.js';
+import { NodePool } from '../../src/platform/chain/node-pool.js';
+import { TronNode, type NodeOptions } from '../../src/platform/chain/node.js';
+import { RequestBudget } from '../../src/platform/chain/request-budget.js';
+import { TronClient } from '../../src/platform/chain/tron.client.js';
+import { monotonicMs } from '../../src/platform/support/clock.js';
+import { readConfig, type Config } from '../../src/platform/config/config.js';
+import { Proofs } from '../../src/modules/fulfilment/send/proof.js';
+import type { ClaimedTx } from '../../src/modules/fulfilment/loop/claimed-order.js';
 import { until } from '../../packages/local/src/wait.js';
 import { openFaultyNode, type FaultyNode } from '../support/nodes/faulty-node.js';
 import { newOwner } from '../support/chain/order-chain.js';

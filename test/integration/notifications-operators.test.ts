@@ -1,8 +1,8 @@
 // Notifications of operators: the inbox's lines, each mailed once for as long as it lasts.
-import { Ledger } from '../../src/billing/ledger.js';
-import { Sealers } from '../../src/base/sealers.js';
-import { readSealKeys } from '../../src/config/config.js';
-import { seedCanaries } from '../../src/store/migrate.js';
+import { Ledger } from '../../src/modules/billing/ledger.js';
+import { Sealers } from '../../src/platform/support/sealers.js';
+import { readSealKeys } from '../../src/platform/config/config.js';
+import { seedCanaries } from '../../src/platform/database/migrate.js';
 import { until } from '../../packages/local/src/wait.js';
 import { openConsole, type Account, type TestConsole } from '../support/console/console-fixture.js';
 import { AUTHOR } from '../support/api/factory.js';

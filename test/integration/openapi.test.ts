@@ -1,10 +1,10 @@
 // Compares the OpenAPI document with the routes, the error codes and real answers.
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { HTTP_STATUS } from '../../src/domain/errors.js';
-import { routesOf } from '../../src/http/pipeline/routes.js';
-import { ERROR_HELP } from '../../src/http/openapi/openapi-errors.js';
-import { Numberer } from '../../src/events/numberer.js';
-import { Metrics } from '../../src/observability/metrics.js';
+import { routesOf } from '../../src/platform/http/pipeline/routes.js';
+import { ERROR_HELP } from '../../src/platform/http/openapi/openapi-errors.js';
+import { Numberer } from '../../src/modules/events/numberer.js';
+import { Metrics } from '../../src/platform/observability/metrics.js';
 import { HmacCustomer, send } from '../support/api/client.js';
 import { openLog } from '../support/log.js';
 import { AUTHOR, makeCustomer, openApi, type TestApi } from '../support/api/factory.js';

@@ -1,6 +1,6 @@
 // Labels of an order: bounds, permanence of the first ones, and where they appear.
-import { Numberer } from '../../src/events/numberer.js';
-import { Metrics } from '../../src/observability/metrics.js';
+import { Numberer } from '../../src/modules/events/numberer.js';
+import { Metrics } from '../../src/platform/observability/metrics.js';
 import { canonical, Customer, HmacCustomer, type Answer } from '../support/api/client.js';
 import { makeCustomer, openApi, type TestApi } from '../support/api/factory.js';
 import { openLog } from '../support/log.js';

@@ -1,5 +1,5 @@
 // Filtered order lists: complete, limited to the project, and never reading more than a page needs.
-import { ORDER_LISTS } from '../../src/orders/order-rows.js';
+import { ORDER_LISTS } from '../../src/modules/orders/order-rows.js';
 import type { Customer } from '../support/api/client.js';
 import { makeCustomer, openApi, type TestApi } from '../support/api/factory.js';
 import { settings } from '../support/cli.js';

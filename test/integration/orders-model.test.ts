@@ -2,12 +2,12 @@
 // outcome and every balance is compared. MODEL_RUNS and MODEL_SEED set the number of sequences and the seed.
 import fc from 'fast-check';
 import { credits, energy, rateE8, sun } from '../../src/domain/units.js';
-import { OrdersService } from '../../src/orders/orders.service.js';
-import { Sealers } from '../../src/base/sealers.js';
-import { sunForEnergy } from '../../src/pool/energy-ratio.js';
-import { Market } from '../../src/quotes/market.js';
-import { sealQuote } from '../../src/quotes/quote-token.js';
-import { QuotesService } from '../../src/quotes/quotes.service.js';
+import { OrdersService } from '../../src/modules/orders/orders.service.js';
+import { Sealers } from '../../src/platform/support/sealers.js';
+import { sunForEnergy } from '../../src/modules/pool/energy-ratio.js';
+import { Market } from '../../src/modules/quotes/market.js';
+import { sealQuote } from '../../src/modules/quotes/quote-token.js';
+import { QuotesService } from '../../src/modules/quotes/quotes.service.js';
 import { AUTHOR } from '../support/api/factory.js';
 import { commands, refundKnown, type Real } from './model-commands.js';
 import { Model } from './model.js';

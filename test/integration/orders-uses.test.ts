@@ -1,5 +1,5 @@
 // Orders and extensions by expected uses, orders sized by their transfer, and the fee limit that they tell.
-import { addressToHex } from '../../src/chain/address.js';
+import { addressToHex } from '../../src/platform/chain/address.js';
 import { HmacCustomer, type Customer } from '../support/api/client.js';
 import { makeCustomer } from '../support/api/factory.js';
 import { expectRefusal, openOrderFixture, withKey, type OrderFixture } from '../support/api/order-fixture.js';

@@ -5,9 +5,9 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { until } from '../../packages/local/src/wait.js';
 import { credits, energy, sun } from '../../src/domain/units.js';
-import { Config } from '../../src/config/config.js';
-import { Sealers } from '../../src/base/sealers.js';
-import { sealQuote } from '../../src/quotes/quote-token.js';
+import { Config } from '../../src/platform/config/config.js';
+import { Sealers } from '../../src/platform/support/sealers.js';
+import { sealQuote } from '../../src/modules/quotes/quote-token.js';
 import { AUTHOR, makeCustomer, type TestApi } from '../support/api/factory.js';
 import { newOwner, type OrderChain } from '../support/chain/order-chain.js';
 import {

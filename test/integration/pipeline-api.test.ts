@@ -1,14 +1,14 @@
 // The request pipeline of the real API: every endpoint applies the same checks. The chain is down on purpose.
 import { randomUUID } from 'node:crypto';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import { ApiModule } from '../../src/api.module.js';
-import type { Ledger } from '../../src/billing/ledger.js';
-import { readConfig, type Config } from '../../src/config/config.js';
-import { Metrics } from '../../src/observability/metrics.js';
-import { routesOf, type Route } from '../../src/http/pipeline/routes.js';
-import { createHttpApp, serverOf } from '../../src/http/pipeline/server.js';
-import type { Projects } from '../../src/projects/projects.js';
-import { Database } from '../../src/store/database.js';
+import { ApiModule } from '../../src/apps/api/api.module.js';
+import type { Ledger } from '../../src/modules/billing/ledger.js';
+import { readConfig, type Config } from '../../src/platform/config/config.js';
+import { Metrics } from '../../src/platform/observability/metrics.js';
+import { routesOf, type Route } from '../../src/platform/http/pipeline/routes.js';
+import { createHttpApp, serverOf } from '../../src/platform/http/pipeline/server.js';
+import type { Projects } from '../../src/modules/projects/projects.js';
+import { Database } from '../../src/platform/database/database.js';
 import { until } from '../../packages/local/src/wait.js';
 import { Canary } from '../support/canary.js';
 import { Customer, HmacCustomer, send, type Answer } from '../support/api/client.js';

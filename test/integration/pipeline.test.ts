@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { HTTP_STATUS, type ErrorCode } from '../../src/domain/errors.js';
-import { serverOf } from '../../src/http/pipeline/server.js';
+import { serverOf } from '../../src/platform/http/pipeline/server.js';
 import { until } from '../../packages/local/src/wait.js';
 import { answerIn, expectError } from '../support/api/answers.js';
 import { Customer, send, sendFrame, type Answer } from '../support/api/client.js';

@@ -1,5 +1,5 @@
 // An order pays the price that its quote shows: quotes of both endpoints, redeemed by real orders.
-import { addressToHex } from '../../src/chain/address.js';
+import { addressToHex } from '../../src/platform/chain/address.js';
 import type { Customer } from '../support/api/client.js';
 import { makeCustomer } from '../support/api/factory.js';
 import { openOrderFixture, withKey, type OrderFixture } from '../support/api/order-fixture.js';

@@ -1,5 +1,5 @@
 // Quotes by expected uses, and quotes sized by the transfer that they are for (docs/interface.md §7).
-import { QuotesService } from '../../src/quotes/quotes.service.js';
+import { QuotesService } from '../../src/modules/quotes/quotes.service.js';
 import { TOKENS, WHO, newAddress, recordedCall } from '../support/chain/quote-chain.js';
 import { openQuoteFixture, type QuoteFixture } from '../support/api/quote-fixture.js';
 

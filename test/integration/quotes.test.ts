@@ -1,15 +1,15 @@
 // POST /v1/quotes on the local chain: every member (docs/interface.md §7), bounds, edge cases, and redeeming a ref.
 import { randomBytes } from 'node:crypto';
 import { mostUses } from '../../src/domain/price.js';
-import { Prices } from '../../src/quotes/prices.js';
-import { QuotesService } from '../../src/quotes/quotes.service.js';
-import { SalesTerms } from '../../src/quotes/sales-terms.js';
+import { Prices } from '../../src/modules/quotes/prices.js';
+import { QuotesService } from '../../src/modules/quotes/quotes.service.js';
+import { SalesTerms } from '../../src/modules/quotes/sales-terms.js';
 import { AUTHOR, makeCustomer, type TestApi } from '../support/api/factory.js';
 import { cliWith, settings } from '../support/cli.js';
 import { openProxy, type Proxy } from '../support/database/proxy.js';
 import { WHO, recordedCall, newAddress, transferArgs } from '../support/chain/quote-chain.js';
 import { openQuoteFixture, until, type QuoteFixture } from '../support/api/quote-fixture.js';
-import { PriceRow } from '../../src/store/entities/price-row.entity.js';
+import { PriceRow } from '../../src/platform/database/entities/price-row.entity.js';
 import { createTestDatabase } from '../setup/database.js';
 
 let fixture: QuoteFixture;

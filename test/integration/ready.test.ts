@@ -1,8 +1,8 @@
 // /ready of a running process whose database has changed: it names cause and remedy, and recovers by itself.
 import { randomBytes } from 'node:crypto';
 import { until } from '../../packages/local/src/wait.js';
-import { Sealer } from '../../src/base/seal.js';
-import { sealCanary } from '../../src/store/key-canaries.js';
+import { Sealer } from '../../src/platform/support/seal.js';
+import { sealCanary } from '../../src/platform/database/key-canaries.js';
 import { startProcess, type ServiceProcess } from '../support/api/processes.js';
 import { cliWith, settings } from '../support/cli.js';
 import { asAdmin } from '../setup/admin.js';

@@ -3,7 +3,7 @@
 import 'reflect-metadata';
 import { jest } from '@jest/globals';
 import { until } from '../../packages/local/src/wait.js';
-import { TransactionLog } from '../../src/fulfilment/send/transaction-log.js';
+import { TransactionLog } from '../../src/modules/fulfilment/send/transaction-log.js';
 import {
   api,
   clearFixture,

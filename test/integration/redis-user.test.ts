@@ -3,8 +3,8 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { freePort } from '../../packages/local/src/ports.js';
 import { until } from '../../packages/local/src/wait.js';
-import { lookAtRedis } from '../../src/diagnostics/doctor-stores.js';
-import type { Config } from '../../src/config/config.js';
+import { lookAtRedis } from '../../src/modules/diagnostics/doctor-stores.js';
+import type { Config } from '../../src/platform/config/config.js';
 import { Redis } from 'ioredis';
 
 const START_LIMIT_MS = 30_000;

@@ -1,9 +1,9 @@
 // Replays of an order: counted by every process, written in batches, shown on the order's page.
-import { Sealers } from '../../src/base/sealers.js';
-import { readSealKeys } from '../../src/config/config.js';
-import { Metrics } from '../../src/observability/metrics.js';
-import { ReplayCounts } from '../../src/orders/replay-counts.js';
-import { seedCanaries } from '../../src/store/migrate.js';
+import { Sealers } from '../../src/platform/support/sealers.js';
+import { readSealKeys } from '../../src/platform/config/config.js';
+import { Metrics } from '../../src/platform/observability/metrics.js';
+import { ReplayCounts } from '../../src/modules/orders/replay-counts.js';
+import { seedCanaries } from '../../src/platform/database/migrate.js';
 import { until } from '../../packages/local/src/wait.js';
 import type { Customer } from '../support/api/client.js';
 import { openConsole, type Account, type TestConsole } from '../support/console/console-fixture.js';

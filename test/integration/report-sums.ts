@@ -1,6 +1,6 @@
 // Computes a report's expected sums from the rows, one by one, without the database.
-import type { ReportBy } from '../../src/reports/report-service.js';
-import type { Database } from '../../src/store/database.js';
+import type { ReportBy } from '../../src/modules/reports/report-service.js';
+import type { Database } from '../../src/platform/database/database.js';
 
 const RECOVERY = '00000000-0000-0000-0000-000000000000';
 

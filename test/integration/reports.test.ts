@@ -2,11 +2,17 @@
 // and spread over days by direct updates.
 import fc from 'fast-check';
 import { credits } from '../../src/domain/units.js';
-import { Reports, marginSun, marginUsdE14, type Figures, type ReportBy } from '../../src/reports/report-service.js';
-import { Replica } from '../../src/store/replica.js';
-import { COSTS_BY, ENTRIES_BY, FREE_TOP_UPS_BY } from '../../src/reports/report-sql.js';
-import { PoolSync } from '../../src/pool/pool-sync.js';
-import { TronClient } from '../../src/chain/tron.client.js';
+import {
+  Reports,
+  marginSun,
+  marginUsdE14,
+  type Figures,
+  type ReportBy,
+} from '../../src/modules/reports/report-service.js';
+import { Replica } from '../../src/platform/database/replica.js';
+import { COSTS_BY, ENTRIES_BY, FREE_TOP_UPS_BY } from '../../src/modules/reports/report-sql.js';
+import { PoolSync } from '../../src/modules/pool/pool-sync.js';
+import { TronClient } from '../../src/platform/chain/tron.client.js';
 import type { Customer } from '../support/api/client.js';
 import { AUTHOR, keepSelling, makeCustomer } from '../support/api/factory.js';
 import { cliWith } from '../support/cli.js';

@@ -5,10 +5,10 @@ import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
-import { monotonicMs } from '../../src/base/clock.js';
-import { RequestBudget, type Urgency } from '../../src/chain/request-budget.js';
-import { TronNode } from '../../src/chain/node.js';
-import { authorizationOf, urlAt } from '../../src/chain/node-url.js';
+import { monotonicMs } from '../../src/platform/support/clock.js';
+import { RequestBudget, type Urgency } from '../../src/platform/chain/request-budget.js';
+import { TronNode } from '../../src/platform/chain/node.js';
+import { authorizationOf, urlAt } from '../../src/platform/chain/node-url.js';
 import { createTestRedis, type TestRedis } from '../setup/redis.js';
 
 const LIMIT = 10;

@@ -1,9 +1,9 @@
 // The request log: a project's record of its refused requests. A flood of them neither writes without bound nor slows
 // an answer, and no caller learns more from it.
 import { randomUUID } from 'node:crypto';
-import { Pruning } from '../../src/fulfilment/loop/pruning.js';
-import { RequestLog } from '../../src/auth/request-log.js';
-import { Metrics } from '../../src/observability/metrics.js';
+import { Pruning } from '../../src/modules/fulfilment/loop/pruning.js';
+import { RequestLog } from '../../src/modules/auth/request-log.js';
+import { Metrics } from '../../src/platform/observability/metrics.js';
 import { until } from '../../packages/local/src/wait.js';
 import { expectError } from '../support/api/answers.js';
 import { Customer, HmacCustomer, hmacHeaders, send, type HmacRequest } from '../support/api/client.js';

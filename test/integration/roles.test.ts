@@ -1,10 +1,17 @@
 // Least privilege in the database: each role has exactly its declared rights, and they suffice for its process.
 import type pg from 'pg';
-import { Database } from '../../src/store/database.js';
-import { createDataSource } from '../../src/store/data-source.js';
-import { FUNCTION_GRANTS } from '../../src/store/function-grants.js';
-import { TABLE_GRANTS } from '../../src/store/grants.js';
-import { ALL_ROLES, OWNER, rightsIn, roleNamed, wantedRights, type AnyRole } from '../../src/store/roles.js';
+import { Database } from '../../src/platform/database/database.js';
+import { createDataSource } from '../../src/platform/database/data-source.js';
+import { FUNCTION_GRANTS } from '../../src/platform/database/function-grants.js';
+import { TABLE_GRANTS } from '../../src/platform/database/grants.js';
+import {
+  ALL_ROLES,
+  OWNER,
+  rightsIn,
+  roleNamed,
+  wantedRights,
+  type AnyRole,
+} from '../../src/platform/database/roles.js';
 import { asAdmin } from '../setup/admin.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { asRole } from '../setup/roles.js';

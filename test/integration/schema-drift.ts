@@ -1,7 +1,7 @@
 // Compares a database with the code's schema: functions and triggers by their definitions, all else by a committed
 // listing.
-import type { Queryable } from '../../src/store/database.js';
-import { functionsOf, listingOf, triggersOf } from '../../src/store/schema-lines.js';
+import type { Queryable } from '../../src/platform/database/database.js';
+import { functionsOf, listingOf, triggersOf } from '../../src/platform/database/schema-lines.js';
 
 /** The schema of the code. Each statement creates one function. */
 export interface Wanted {

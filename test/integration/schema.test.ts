@@ -3,21 +3,21 @@
 import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import type { DataSource, QueryRunner } from 'typeorm';
-import { fingerprintOf } from '../../src/store/adopt-baseline.js';
-import { BASELINE_OBJECTS } from '../../src/store/baseline-fingerprint.js';
-import { Database, type Queryable } from '../../src/store/database.js';
-import { createDataSource, MIGRATION_NAMES } from '../../src/store/data-source.js';
-import { FUNCTIONS, REFEREES, TRIGGERS } from '../../src/store/expected-schema.js';
-import { functionsOf, listingOf, triggersOf } from '../../src/store/schema-lines.js';
-import { SQL_FILES } from '../../src/store/sql-files.js';
-import { GUARD_CHECKS } from '../../src/verify/guard-checks.js';
+import { fingerprintOf } from '../../src/platform/database/adopt-baseline.js';
+import { BASELINE_OBJECTS } from '../../src/platform/database/baseline-fingerprint.js';
+import { Database, type Queryable } from '../../src/platform/database/database.js';
+import { createDataSource, MIGRATION_NAMES } from '../../src/platform/database/data-source.js';
+import { FUNCTIONS, REFEREES, TRIGGERS } from '../../src/platform/database/expected-schema.js';
+import { functionsOf, listingOf, triggersOf } from '../../src/platform/database/schema-lines.js';
+import { SQL_FILES } from '../../src/platform/database/sql-files.js';
+import { GUARD_CHECKS } from '../../src/modules/verify/guard-checks.js';
 import { driftOf, type Wanted } from './schema-drift.js';
 import { asAdmin, databaseUrl, fromSetup } from '../setup/admin.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 
 const WRITES = process.env['SCHEMA_WRITE'] === '1';
-const LISTING_FILE = new URL('../../src/store/schema.txt', import.meta.url);
-const FINGERPRINT_FILE = new URL('../../src/store/baseline-fingerprint.ts', import.meta.url);
+const LISTING_FILE = new URL('../../src/platform/database/schema.txt', import.meta.url);
+const FINGERPRINT_FILE = new URL('../../src/platform/database/baseline-fingerprint.ts', import.meta.url);
 
 let test: TestDatabase;
 let source: DataSource;
@@ -150,7 +150,7 @@ it('a migration runs the statements that it shipped with', async () => {
   expect(MIGRATION_NAMES).toEqual(Object.keys(SHIPPED));
 });
 
-/** The files of src/store/sql in an order in which each finds what it refers to. */
+/** The files of src/platform/database/sql in an order in which each finds what it refers to. */
 function currentSql(): string {
   const tables = Object.entries(SQL_FILES).filter(([path]) => path.startsWith('sql/tables/'));
   const textOf = new Map(tables.map(([path, text]) => [path.slice('sql/tables/'.length, -'.sql'.length), text]));
@@ -186,7 +186,7 @@ async function inScratch<T>(script: string, work: (database: Database) => Promis
   }
 }
 
-it('the files of src/store/sql make the schema of the migrations', async () => {
+it('the files of src/platform/database/sql make the schema of the migrations', async () => {
   const linesOf = async (db: Database): Promise<string[]> => [
     // Row security is also on where only the roles bring policies.
     ...(await listingOf(db)).map((line) => line.replace(/^(table .*) ROW LEVEL SECURITY$/, '$1')),

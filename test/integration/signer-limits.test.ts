@@ -4,11 +4,11 @@ import { once } from 'node:events';
 import { readFile, rm, stat, writeFile, type FileHandle } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { addressOfKey, signerOf } from '../../src/chain/keys.js';
-import { SocketSigner } from '../../src/chain/socket-signer.js';
+import { addressOfKey, signerOf } from '../../src/platform/chain/keys.js';
+import { SocketSigner } from '../../src/platform/chain/socket-signer.js';
 import { sun } from '../../src/domain/units.js';
-import { SignerServer } from '../../src/signer/server.js';
-import type { SignerSettings } from '../../src/signer/settings.js';
+import { SignerServer } from '../../src/modules/signer/server.js';
+import type { SignerSettings } from '../../src/modules/signer/settings.js';
 import {
   EPOCH_MS,
   HOT_KEY,

@@ -2,13 +2,13 @@
 import { chmod, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TronWeb } from 'tronweb';
-import { addressOfKey, signerOf } from '../../src/chain/keys.js';
-import { SignerUnavailableError, SocketSigner } from '../../src/chain/socket-signer.js';
+import { addressOfKey, signerOf } from '../../src/platform/chain/keys.js';
+import { SignerUnavailableError, SocketSigner } from '../../src/platform/chain/socket-signer.js';
 import { until } from '../../packages/local/src/wait.js';
 import { startNode } from '../../packages/local/src/processes.js';
 import { sun } from '../../src/domain/units.js';
-import { SignerServer } from '../../src/signer/server.js';
-import { readSignerSettings } from '../../src/signer/settings.js';
+import { SignerServer } from '../../src/modules/signer/server.js';
+import { readSignerSettings } from '../../src/modules/signer/settings.js';
 import {
   ACTIVATOR,
   EPOCH_MS,

@@ -1,6 +1,6 @@
 // POST /v1/simulate on the local chain, whose figures must equal those of a real node.
 import { TOKENS, WHO, recordedCall, newAddress, transferArgs, wordOfAddress } from '../support/chain/quote-chain.js';
-import { QuotesService } from '../../src/quotes/quotes.service.js';
+import { QuotesService } from '../../src/modules/quotes/quotes.service.js';
 import { makeCustomer } from '../support/api/factory.js';
 import { openQuoteFixture, type QuoteFixture } from '../support/api/quote-fixture.js';
 

@@ -1,7 +1,7 @@
 // The shared reading of a node's solid blocks: each is requested once, and again only when it is in doubt.
-import { SolidBlocks } from '../../src/blocks/solid-blocks.js';
-import { NodeError } from '../../src/chain/errors.js';
-import { TronNode } from '../../src/chain/node.js';
+import { SolidBlocks } from '../../src/platform/blocks/solid-blocks.js';
+import { NodeError } from '../../src/platform/chain/errors.js';
+import { TronNode } from '../../src/platform/chain/node.js';
 import { newChainAccount, Wallet } from '../../packages/local/src/chain-account.js';
 import { startDevnet, type Devnet } from '../setup/devnet.js';
 import { openSpyNode, type SpyNode } from '../support/nodes/spy-node.js';

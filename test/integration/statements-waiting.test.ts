@@ -1,7 +1,7 @@
 // Months of a project whose ledger does not add up: they wait in order and delay no other project.
-import { Metrics } from '../../src/observability/metrics.js';
-import { StatementClosing } from '../../src/statements/statement-closing.js';
-import { aroundStatements } from '../../src/store/statement-hook.js';
+import { Metrics } from '../../src/platform/observability/metrics.js';
+import { StatementClosing } from '../../src/modules/statements/statement-closing.js';
+import { aroundStatements } from '../../src/platform/database/statement-hook.js';
 import { StatementFixture } from '../support/worker/statement-fixture.js';
 import { makeCustomer, openAsOwner } from '../support/api/factory.js';
 import { openLog } from '../support/log.js';

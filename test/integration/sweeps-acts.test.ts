@@ -1,10 +1,10 @@
 // Sweeps and returns of deposits after each act of the token's owner: they arrive, or the plan names the failure.
 import 'reflect-metadata';
-import { DepositReturns } from '../../src/deposits/deposit-returns.js';
-import type { PlannedTransfer } from '../../src/deposits/deposit-transfers.js';
-import { Sweeps } from '../../src/deposits/sweeps.js';
-import { findingsOf } from '../../src/verify/finding.js';
-import { verifyRecords } from '../../src/verify/verify.js';
+import { DepositReturns } from '../../src/modules/deposits/deposit-returns.js';
+import type { PlannedTransfer } from '../../src/modules/deposits/deposit-transfers.js';
+import { Sweeps } from '../../src/modules/deposits/sweeps.js';
+import { findingsOf } from '../../src/modules/verify/finding.js';
+import { verifyRecords } from '../../src/modules/verify/verify.js';
 import { newChainAccount } from '../../packages/local/src/chain-account.js';
 import { localUsdtOwner, localUsdtSuccessor } from '../../packages/local/src/local-usdt.js';
 import { AUTHOR } from '../support/api/factory.js';

@@ -1,8 +1,8 @@
 // Sweep plans and returns on the local chain: each transfer is simulated, signed elsewhere, sent, and arrives.
 import 'reflect-metadata';
 import { TronWeb } from 'tronweb';
-import { Sweeps } from '../../src/deposits/sweeps.js';
-import type { PlannedTransfer } from '../../src/deposits/deposit-transfers.js';
+import { Sweeps } from '../../src/modules/deposits/sweeps.js';
+import type { PlannedTransfer } from '../../src/modules/deposits/deposit-transfers.js';
 import { newChainAccount } from '../../packages/local/src/chain-account.js';
 import { AUTHOR } from '../support/api/factory.js';
 import {
@@ -32,8 +32,8 @@ import {
   unexplained,
   wallet,
 } from '../support/worker/deposit-fixture.js';
-import { DepositsModule } from '../../src/deposits/deposits.module.js';
-import { ProjectsModule } from '../../src/projects/projects.module.js';
+import { DepositsModule } from '../../src/modules/deposits/deposits.module.js';
+import { ProjectsModule } from '../../src/modules/projects/projects.module.js';
 
 const TRX = 1_000_000n;
 const COLD = 130_285;

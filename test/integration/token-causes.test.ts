@@ -1,11 +1,11 @@
 // Reasons why a call of the reference token would fail, when the token itself gives none.
 import { TOKENS, WHO, newAddress, transferArgs, wordOfAddress } from '../support/chain/quote-chain.js';
 import type { Abstract } from '@nestjs/common';
-import { TronClient } from '../../src/chain/tron.client.js';
-import { Config } from '../../src/config/config.js';
-import { Log } from '../../src/observability/logger.js';
-import { TokenCauses } from '../../src/quotes/token-causes.js';
-import { TransferOutlook, type Outlook } from '../../src/simulation/transfer-outlook.js';
+import { TronClient } from '../../src/platform/chain/tron.client.js';
+import { Config } from '../../src/platform/config/config.js';
+import { Log } from '../../src/platform/observability/logger.js';
+import { TokenCauses } from '../../src/modules/quotes/token-causes.js';
+import { TransferOutlook, type Outlook } from '../../src/modules/simulation/transfer-outlook.js';
 import type { TestApi } from '../support/api/factory.js';
 import { openQuoteFixture, type QuoteFixture } from '../support/api/quote-fixture.js';
 

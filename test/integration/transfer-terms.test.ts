@@ -1,6 +1,6 @@
 // Orders and quotes for a named transfer: the same request, the reason of a refusal, and test projects.
 import { jest } from '@jest/globals';
-import { TronClient } from '../../src/chain/tron.client.js';
+import { TronClient } from '../../src/platform/chain/tron.client.js';
 import type { HmacCustomer } from '../support/api/client.js';
 import { withKey } from '../support/api/order-fixture.js';
 import { newAddress } from '../support/chain/quote-chain.js';

@@ -3,8 +3,8 @@ import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { MIGRATION_NAMES } from '../../src/store/data-source.js';
-import { pendingMigrations } from '../../src/store/migrate.js';
+import { MIGRATION_NAMES } from '../../src/platform/database/data-source.js';
+import { pendingMigrations } from '../../src/platform/database/migrate.js';
 import { asAdmin, databaseUrl, fromSetup } from '../setup/admin.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -23,7 +23,7 @@ afterAll(async () => {
 });
 
 async function typeorm(command: string): Promise<string> {
-  const args = ['node_modules/typeorm/cli.js', '--dataSource', 'dist/main.typeorm.js', command];
+  const args = ['node_modules/typeorm/cli.js', '--dataSource', 'dist/apps/cli/main.typeorm.js', command];
   const env = { PATH: process.env['PATH'], DATABASE_URL: url };
   const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: ROOT, env, timeout: LIMIT_MS });
   return stdout;

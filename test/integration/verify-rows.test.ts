@@ -1,6 +1,6 @@
 // A full verification reads each table a few times, and never once per row.
-import { verifyRecords } from '../../src/verify/verify.js';
-import type { Database, Statement } from '../../src/store/database.js';
+import { verifyRecords } from '../../src/modules/verify/verify.js';
+import type { Database, Statement } from '../../src/platform/database/database.js';
 import { ENDED_TABLES, insertEnded } from '../support/database/ended-orders.js';
 import { makeCustomer, openApi, type TestApi } from '../support/api/factory.js';
 import { settings } from '../support/cli.js';

@@ -5,8 +5,8 @@ import { createServer as createHttp, type IncomingMessage, type Server, type Ser
 import { createServer as createHttps, type ServerOptions } from 'node:https';
 import { createServer as createTcp, type AddressInfo, type Server as TcpServer, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { Attempts, type Answered, type AttemptHooks } from '../../src/sender/attempt.js';
-import { AddressRules } from '../../src/webhooks/address-rules.js';
+import { Attempts, type Answered, type AttemptHooks } from '../../src/modules/sender/attempt.js';
+import { AddressRules } from '../../src/modules/webhooks/address-rules.js';
 import { newAuthority } from '../support/certificates.js';
 import { startDnsServer, type DnsServer } from '../support/webhooks/dns-server.js';
 

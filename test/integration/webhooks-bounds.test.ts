@@ -1,7 +1,7 @@
 // Repeated webhook acts of a project: bounded where rows are kept forever or the sender is kept busy.
-import { EndpointWatch } from '../../src/sender/endpoint-watch.js';
-import { ACTS_PER_DAY } from '../../src/webhooks/webhook-acts.js';
-import { WEBHOOKS_PER_DAY } from '../../src/webhooks/webhooks.js';
+import { EndpointWatch } from '../../src/modules/sender/endpoint-watch.js';
+import { ACTS_PER_DAY } from '../../src/modules/webhooks/webhook-acts.js';
+import { WEBHOOKS_PER_DAY } from '../../src/modules/webhooks/webhooks.js';
 import { expectError } from '../support/api/answers.js';
 import type { Answer, HmacCustomer } from '../support/api/client.js';
 import type { TestApi } from '../support/api/factory.js';

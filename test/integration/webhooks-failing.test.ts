@@ -1,8 +1,8 @@
 // Refused events and failing endpoints: retries and their end.
-import { createLogger } from '../../src/observability/logger.js';
-import { Metrics } from '../../src/observability/metrics.js';
-import { EndpointWatch } from '../../src/sender/endpoint-watch.js';
-import { WebhookGauges } from '../../src/webhooks/webhook-gauges.js';
+import { createLogger } from '../../src/platform/observability/logger.js';
+import { Metrics } from '../../src/platform/observability/metrics.js';
+import { EndpointWatch } from '../../src/modules/sender/endpoint-watch.js';
+import { WebhookGauges } from '../../src/modules/webhooks/webhook-gauges.js';
 import type { Answer } from '../support/webhooks/receivers.js';
 import { openDeliveryFixture, type DeliveryFixture } from '../support/webhooks/delivery-fixture.js';
 

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 import { until } from '../../packages/local/src/wait.js';
-import { DeliveryClaims } from '../../src/sender/delivery-claims.js';
+import { DeliveryClaims } from '../../src/modules/sender/delivery-claims.js';
 import type { Taken } from '../support/webhooks/receivers.js';
 import { openDeliveryFixture, type DeliveryFixture } from '../support/webhooks/delivery-fixture.js';
 import type { TestSender } from '../support/webhooks/sender.js';

@@ -1,8 +1,8 @@
 // The check that due webhook deliveries are attempted: violations, and states that only resemble one.
-import type { Database } from '../../src/store/database.js';
-import { DELIVERIES_ATTEMPTED } from '../../src/verify/delivery-checks.js';
-import { runRecordCheck } from '../../src/verify/record-check.js';
-import { verifyRecords } from '../../src/verify/verify.js';
+import type { Database } from '../../src/platform/database/database.js';
+import { DELIVERIES_ATTEMPTED } from '../../src/modules/verify/delivery-checks.js';
+import { runRecordCheck } from '../../src/modules/verify/record-check.js';
+import { verifyRecords } from '../../src/modules/verify/verify.js';
 import { openWebhookFixture, type WebhookFixture } from '../support/webhooks/webhook-fixture.js';
 
 interface Delivery {

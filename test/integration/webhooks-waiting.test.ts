@@ -1,15 +1,15 @@
 // Endpoints with very many waiting or past deliveries: statements read only the rows they need.
 import { getRepositoryToken } from '@nestjs/typeorm';
-import { Sealers } from '../../src/base/sealers.js';
-import { Config } from '../../src/config/config.js';
-import { SenderConfig } from '../../src/config/sender-config.js';
-import { Metrics } from '../../src/observability/metrics.js';
-import { DeliveryClaims, type ClaimedEndpoint } from '../../src/sender/delivery-claims.js';
-import { EndpointWatch } from '../../src/sender/endpoint-watch.js';
-import { Database } from '../../src/store/database.js';
-import { WebhookEndpoint } from '../../src/store/entities/webhook-endpoint.entity.js';
-import { WebhookDeliveries } from '../../src/webhooks/webhook-deliveries.js';
-import { Webhooks } from '../../src/webhooks/webhooks.js';
+import { Sealers } from '../../src/platform/support/sealers.js';
+import { Config } from '../../src/platform/config/config.js';
+import { SenderConfig } from '../../src/platform/config/sender-config.js';
+import { Metrics } from '../../src/platform/observability/metrics.js';
+import { DeliveryClaims, type ClaimedEndpoint } from '../../src/modules/sender/delivery-claims.js';
+import { EndpointWatch } from '../../src/modules/sender/endpoint-watch.js';
+import { Database } from '../../src/platform/database/database.js';
+import { WebhookEndpoint } from '../../src/platform/database/entities/webhook-endpoint.entity.js';
+import { WebhookDeliveries } from '../../src/modules/webhooks/webhook-deliveries.js';
+import { Webhooks } from '../../src/modules/webhooks/webhooks.js';
 import { openLog } from '../support/log.js';
 import { openDeliveryFixture, type DeliveryFixture } from '../support/webhooks/delivery-fixture.js';
 import type { TestSender } from '../support/webhooks/sender.js';

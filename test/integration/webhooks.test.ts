@@ -1,10 +1,10 @@
 // Webhooks as their owner configures them: validation, secrets shown once, and the deliveries made.
 import { Redis } from 'ioredis';
-import { Sealers } from '../../src/base/sealers.js';
-import { Numberer } from '../../src/events/numberer.js';
-import { Metrics } from '../../src/observability/metrics.js';
-import { Database } from '../../src/store/database.js';
-import { aroundStatements } from '../../src/store/statement-hook.js';
+import { Sealers } from '../../src/platform/support/sealers.js';
+import { Numberer } from '../../src/modules/events/numberer.js';
+import { Metrics } from '../../src/platform/observability/metrics.js';
+import { Database } from '../../src/platform/database/database.js';
+import { aroundStatements } from '../../src/platform/database/statement-hook.js';
 import { expectError } from '../support/api/answers.js';
 import { hmacHeaders, send, type Answer, type HmacCustomer } from '../support/api/client.js';
 import { AUTHOR, makeCustomer, type TestApi } from '../support/api/factory.js';

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { jest } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { WindowCounts } from '../../src/http/pipeline/window-counts.js';
+import { WindowCounts } from '../../src/platform/http/pipeline/window-counts.js';
 import { until } from '../../packages/local/src/wait.js';
 import { createTestRedis, type TestRedis } from '../setup/redis.js';
 

@@ -1,11 +1,11 @@
 // Final judgements of foreign acts. Orders in progress, a lagging node and invalid answers must not cause one.
 import 'reflect-metadata';
-import { ChainUnavailableError } from '../../src/chain/errors.js';
-import { canDelegateMaxOf, delegatedSunAt } from '../../src/chain/tron.client.js';
-import { solidDelegationSun, solidReceivers } from '../../src/chain/solid-delegations.js';
-import { LegEnds } from '../../src/pool/leg-ends.js';
-import { ForeignUndelegations } from '../../src/reconciliation/foreign-undelegations.js';
-import { DelegationCheck } from '../../src/verify/delegation-check.js';
+import { ChainUnavailableError } from '../../src/platform/chain/errors.js';
+import { canDelegateMaxOf, delegatedSunAt } from '../../src/platform/chain/tron.client.js';
+import { solidDelegationSun, solidReceivers } from '../../src/platform/chain/solid-delegations.js';
+import { LegEnds } from '../../src/modules/pool/leg-ends.js';
+import { ForeignUndelegations } from '../../src/modules/reconciliation/foreign-undelegations.js';
+import { DelegationCheck } from '../../src/modules/verify/delegation-check.js';
 import { actAs, delegatedSunOf } from '../support/chain/order-chain.js';
 import {
   api,

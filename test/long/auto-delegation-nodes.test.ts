@@ -1,9 +1,9 @@
 // Nodes that answer late, wrongly, from another fork or not at all about an auto-delegated address. No need is bought
 // twice, and a use that no worker saw at the head is still noticed.
 import { jest } from '@jest/globals';
-import { BlockFollower } from '../../src/blocks/block-follower.js';
-import { Refills } from '../../src/auto-delegations/refills.js';
-import { EnergyReadings } from '../../src/auto-delegations/energy-readings.js';
+import { BlockFollower } from '../../src/platform/blocks/block-follower.js';
+import { Refills } from '../../src/modules/auto-delegations/refills.js';
+import { EnergyReadings } from '../../src/modules/auto-delegations/energy-readings.js';
 import { autoRow, nextBlock, ordersOf, refill, setAuto, usableOf } from '../support/worker/refill-fixture.js';
 import { HmacCustomer } from '../support/api/client.js';
 import { actAs } from '../support/chain/order-chain.js';

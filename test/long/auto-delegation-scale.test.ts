@@ -1,12 +1,15 @@
 // A hundred thousand idle auto-delegations: the worker's periodic statements read none of them.
 import { randomBytes, randomUUID } from 'node:crypto';
-import { AutoDelegationClaims, type ClaimedAutoDelegation } from '../../src/auto-delegations/auto-delegation-claims.js';
-import { UseObserver } from '../../src/auto-delegations/use-observer.js';
-import type { Block } from '../../src/chain/block.js';
-import type { WitnessedBlock } from '../../src/blocks/witnessed-blocks.js';
-import { addressBytes, addressFromBytes } from '../../src/chain/address.js';
-import { Metrics } from '../../src/observability/metrics.js';
-import type { Database, Transaction } from '../../src/store/database.js';
+import {
+  AutoDelegationClaims,
+  type ClaimedAutoDelegation,
+} from '../../src/modules/auto-delegations/auto-delegation-claims.js';
+import { UseObserver } from '../../src/modules/auto-delegations/use-observer.js';
+import type { Block } from '../../src/platform/chain/block.js';
+import type { WitnessedBlock } from '../../src/platform/blocks/witnessed-blocks.js';
+import { addressBytes, addressFromBytes } from '../../src/platform/chain/address.js';
+import { Metrics } from '../../src/platform/observability/metrics.js';
+import type { Database, Transaction } from '../../src/platform/database/database.js';
 import { openAsOwner } from '../support/api/factory.js';
 import { openLog } from '../support/log.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';

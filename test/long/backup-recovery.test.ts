@@ -1,6 +1,6 @@
 // Recovery of transactions that a backup holds as recorded and unsent, beside an equal act of the same wallet and
 // receiver.
-import { FulfilmentLoop } from '../../src/fulfilment/loop/fulfilment-loop.js';
+import { FulfilmentLoop } from '../../src/modules/fulfilment/loop/fulfilment-loop.js';
 import { until } from '../../packages/local/src/wait.js';
 import { namesOf, ReconciliationFixture } from '../support/worker/reconciliation-fixture.js';
 

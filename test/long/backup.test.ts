@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { startPostgres, type Postgres } from '../../packages/local/src/postgres.js';
 import { until } from '../../packages/local/src/wait.js';
-import { migrateUp } from '../../src/store/migrate.js';
+import { migrateUp } from '../../src/platform/database/migrate.js';
 import type { Customer } from '../support/api/client.js';
 import { fillPool, makeCustomer, openApi, serviceEnv, type TestApi } from '../support/api/factory.js';
 import { scrape, startProcess, type ServiceProcess } from '../support/api/processes.js';

@@ -1,6 +1,6 @@
 // A minimal TCP load balancer: round robin over the members whose /ready succeeds. It never retries.
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
-import { sleep } from '../../src/base/clock.js';
+import { sleep } from '../../src/platform/support/clock.js';
 import { probe, type ServiceProcess } from '../support/api/processes.js';
 
 const PROBE_MS = 100;

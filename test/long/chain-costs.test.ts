@@ -1,9 +1,9 @@
 // Costs of our transactions: taken from the receipts of solid blocks once, regardless of row locks and the cursor's
 // start.
 import pg from 'pg';
-import { BlockCursor } from '../../src/blocks/block-cursor.js';
-import { BlockFollower } from '../../src/blocks/block-follower.js';
-import { CostRecorder } from '../../src/costs/cost-recorder.js';
+import { BlockCursor } from '../../src/platform/blocks/block-cursor.js';
+import { BlockFollower } from '../../src/platform/blocks/block-follower.js';
+import { CostRecorder } from '../../src/modules/costs/cost-recorder.js';
 import { newChainAccount } from '../../packages/local/src/chain-account.js';
 import { XPUB } from '../support/chain/deposits-on-chain.js';
 import { until } from '../../packages/local/src/wait.js';

@@ -3,7 +3,7 @@ import { execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { promisify } from 'node:util';
-import { Sealer, sealKey } from '../../src/base/seal.js';
+import { Sealer, sealKey } from '../../src/platform/support/seal.js';
 import { asAdmin, databaseUrl, fromSetup } from '../setup/admin.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { cliWith, settings, type Cli } from '../support/cli.js';

@@ -1,8 +1,8 @@
 // A database clock that was set back, or a successor with an earlier clock. Work that the later clock postponed, leased
 // or held is due immediately; no other lease changes.
 import 'reflect-metadata';
-import { ClockWatch } from '../../src/fulfilment/loop/clock-watch.js';
-import { reclaimRestMs } from '../../src/fulfilment/plan/reclaim-pace.js';
+import { ClockWatch } from '../../src/modules/fulfilment/loop/clock-watch.js';
+import { reclaimRestMs } from '../../src/modules/fulfilment/plan/reclaim-pace.js';
 import { asAdmin } from '../setup/admin.js';
 import {
   api,

@@ -1,8 +1,8 @@
 // Every route of both consoles for every kind of caller: a route accepts exactly the callers that it declares.
 import { Reflector } from '@nestjs/core';
-import { AUTHORITY, type AuthorityTerms, type RoleAuthority } from '../../src/console/authority.js';
+import { AUTHORITY, type AuthorityTerms, type RoleAuthority } from '../../src/modules/console/authority.js';
 import type { Audience, PersonRole } from '../../src/domain/audience.js';
-import { routesOf, type Route } from '../../src/http/pipeline/routes.js';
+import { routesOf, type Route } from '../../src/platform/http/pipeline/routes.js';
 import {
   openConsole,
   PASSWORD,

@@ -2,8 +2,8 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { gunzipSync } from 'node:zlib';
 import { randomBytes } from 'node:crypto';
-import { readConsoleConfig } from '../../src/config/console-config.js';
-import { Pages } from '../../src/console/pages.js';
+import { readConsoleConfig } from '../../src/platform/config/console-config.js';
+import { Pages } from '../../src/modules/console/pages.js';
 import {
   openConsole,
   PASSWORD,

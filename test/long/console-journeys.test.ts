@@ -2,11 +2,11 @@
 // credits, an order's history with its proof, the reason of a refund, and a price change after a preview.
 import { createHash, randomBytes } from 'node:crypto';
 import { HDKey } from '@scure/bip32';
-import { Ledger } from '../../src/billing/ledger.js';
-import { Sealers } from '../../src/base/sealers.js';
-import { readSealKeys } from '../../src/config/config.js';
+import { Ledger } from '../../src/modules/billing/ledger.js';
+import { Sealers } from '../../src/platform/support/sealers.js';
+import { readSealKeys } from '../../src/platform/config/config.js';
 import { credits } from '../../src/domain/units.js';
-import { seedCanaries } from '../../src/store/migrate.js';
+import { seedCanaries } from '../../src/platform/database/migrate.js';
 import { openConsole, type Account, type TestConsole } from '../support/console/console-fixture.js';
 import { AUTHOR } from '../support/api/factory.js';
 import { TEST_MASTER_KEY } from '../support/cli.js';

@@ -1,7 +1,7 @@
 // A short run of the programme that kills the worker while it closes months. `npm run crash` runs it five times at each
 // point.
 import 'reflect-metadata';
-import { STATEMENT_POINTS } from '../../src/base/crash-point.js';
+import { STATEMENT_POINTS } from '../../src/platform/support/crash-point.js';
 import { createTestDatabase } from '../setup/database.js';
 import { createTestRedis } from '../setup/redis.js';
 import { asRole } from '../setup/roles.js';

@@ -1,6 +1,6 @@
 // A short run of the programme that kills the player of test orders. `npm run crash` runs it five times at each point.
 import 'reflect-metadata';
-import { TEST_ORDER_POINTS } from '../../src/base/crash-point.js';
+import { TEST_ORDER_POINTS } from '../../src/platform/support/crash-point.js';
 import { createTestDatabase } from '../setup/database.js';
 import { createTestRedis } from '../setup/redis.js';
 import { asRole } from '../setup/roles.js';

@@ -2,14 +2,14 @@
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import type { Writable } from 'node:stream';
 import type { DataSource } from 'typeorm';
-import { lookAtDatabase } from '../../src/diagnostics/doctor-stores.js';
-import type { Config } from '../../src/config/config.js';
-import { timelineRecord } from '../../src/queue/timeline-record.js';
-import { createDataSource } from '../../src/store/data-source.js';
-import { aboutDatabase } from '../../src/store/database-checks.js';
-import { DatabaseHosts, type TimelineRecord } from '../../src/store/database-hosts.js';
-import { Database, isDatabaseAway } from '../../src/store/database.js';
-import { HostsClient } from '../../src/store/hosts-client.js';
+import { lookAtDatabase } from '../../src/modules/diagnostics/doctor-stores.js';
+import type { Config } from '../../src/platform/config/config.js';
+import { timelineRecord } from '../../src/platform/queue/timeline-record.js';
+import { createDataSource } from '../../src/platform/database/data-source.js';
+import { aboutDatabase } from '../../src/platform/database/database-checks.js';
+import { DatabaseHosts, type TimelineRecord } from '../../src/platform/database/database-hosts.js';
+import { Database, isDatabaseAway } from '../../src/platform/database/database.js';
+import { HostsClient } from '../../src/platform/database/hosts-client.js';
 import { startPostgres } from '../../packages/local/src/postgres.js';
 import { until } from '../../packages/local/src/wait.js';
 import {

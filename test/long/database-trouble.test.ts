@@ -3,8 +3,8 @@
 import { Registry } from 'prom-client';
 import { messageOf } from '../../src/domain/errors.js';
 import { until } from '../../packages/local/src/wait.js';
-import { Database, isConnectionFault } from '../../src/store/database.js';
-import { watchDatabase } from '../../src/store/database-gauges.js';
+import { Database, isConnectionFault } from '../../src/platform/database/database.js';
+import { watchDatabase } from '../../src/platform/database/database-gauges.js';
 import type { Customer } from '../support/api/client.js';
 import { makeCustomer } from '../support/api/factory.js';
 import { openOrderFixture, withKey, type OrderFixture } from '../support/api/order-fixture.js';

@@ -1,13 +1,13 @@
 // Deposits while nodes lie or are down and workers die: each credited once, none missed, none invented.
 import 'reflect-metadata';
-import { addressBytes } from '../../src/chain/address.js';
-import { BlockFollower } from '../../src/blocks/block-follower.js';
-import { DepositBook } from '../../src/deposits/deposit-book.js';
-import { DepositGauges } from '../../src/deposits/deposit-gauges.js';
-import { Log } from '../../src/observability/logger.js';
-import { Metrics } from '../../src/observability/metrics.js';
-import { Database } from '../../src/store/database.js';
-import { aroundStatements } from '../../src/store/statement-hook.js';
+import { addressBytes } from '../../src/platform/chain/address.js';
+import { BlockFollower } from '../../src/platform/blocks/block-follower.js';
+import { DepositBook } from '../../src/modules/deposits/deposit-book.js';
+import { DepositGauges } from '../../src/modules/deposits/deposit-gauges.js';
+import { Log } from '../../src/platform/observability/logger.js';
+import { Metrics } from '../../src/platform/observability/metrics.js';
+import { Database } from '../../src/platform/database/database.js';
+import { aroundStatements } from '../../src/platform/database/statement-hook.js';
 import { AUTHOR } from '../support/api/factory.js';
 import {
   BLOCK,

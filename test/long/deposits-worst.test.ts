@@ -2,10 +2,10 @@
 import 'reflect-metadata';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { addressBytes } from '../../src/chain/address.js';
-import { DepositAddresses } from '../../src/deposits/deposit-addresses.js';
-import { DepositAudit } from '../../src/deposits/deposit-audit.js';
-import { Numberer } from '../../src/events/numberer.js';
+import { addressBytes } from '../../src/platform/chain/address.js';
+import { DepositAddresses } from '../../src/modules/deposits/deposit-addresses.js';
+import { DepositAudit } from '../../src/modules/deposits/deposit-audit.js';
+import { Numberer } from '../../src/modules/events/numberer.js';
 import {
   BLOCK,
   INFOS,

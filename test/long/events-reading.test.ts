@@ -1,13 +1,13 @@
 // The event log over HTTP: in order, held open until an event comes, and ended when the caller loses its rights.
 import { until } from '../../packages/local/src/wait.js';
-import { HeldReads } from '../../src/events/held-reads.js';
-import { Numberer } from '../../src/events/numberer.js';
-import { pruneEvents } from '../../src/events/retention.js';
+import { HeldReads } from '../../src/modules/events/held-reads.js';
+import { Numberer } from '../../src/modules/events/numberer.js';
+import { pruneEvents } from '../../src/modules/events/retention.js';
 import type { Scope } from '../../src/domain/scopes.js';
-import { Metrics } from '../../src/observability/metrics.js';
-import type { ApiKeys } from '../../src/projects/api-keys.js';
-import { Database } from '../../src/store/database.js';
-import { aroundStatements } from '../../src/store/statement-hook.js';
+import { Metrics } from '../../src/platform/observability/metrics.js';
+import type { ApiKeys } from '../../src/modules/projects/api-keys.js';
+import { Database } from '../../src/platform/database/database.js';
+import { aroundStatements } from '../../src/platform/database/statement-hook.js';
 import { expectError } from '../support/api/answers.js';
 import { Customer, HmacCustomer, hmacHeaders, type Answer } from '../support/api/client.js';
 import { request as httpRequest } from 'node:http';

@@ -2,9 +2,9 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { randomInt } from 'node:crypto';
 import { limited, until } from '../../packages/local/src/wait.js';
-import { sleep } from '../../src/base/clock.js';
-import { Numberer } from '../../src/events/numberer.js';
-import { Metrics } from '../../src/observability/metrics.js';
+import { sleep } from '../../src/platform/support/clock.js';
+import { Numberer } from '../../src/modules/events/numberer.js';
+import { Metrics } from '../../src/platform/observability/metrics.js';
 import { HmacCustomer, type Customer } from '../support/api/client.js';
 import { EventStream, StreamRefused } from '../support/api/event-stream.js';
 import { makeCustomer, openApi, type TestApi } from '../support/api/factory.js';

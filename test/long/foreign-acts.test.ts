@@ -1,9 +1,9 @@
 // Acts of other parties on our delegations, with the wallet's own key. A reclaim never takes energy of another order.
 import 'reflect-metadata';
 import { jest } from '@jest/globals';
-import { Signer } from '../../src/chain/keys.js';
+import { Signer } from '../../src/platform/chain/keys.js';
 import { until } from '../../packages/local/src/wait.js';
-import { attemptsOf } from '../../src/fulfilment/loop/claimed-order.js';
+import { attemptsOf } from '../../src/modules/fulfilment/loop/claimed-order.js';
 import { actAs, delegatedSunOf } from '../support/chain/order-chain.js';
 import {
   api,

@@ -1,7 +1,7 @@
 // Delegations ended by a foreign act: attribution to a rental, the customer's view and compensation, the operator's
 // options.
 import { until } from '../../packages/local/src/wait.js';
-import { takenBy } from '../../src/reconciliation/foreign-undelegations.js';
+import { takenBy } from '../../src/modules/reconciliation/foreign-undelegations.js';
 import { newOwner } from '../support/chain/order-chain.js';
 import { namesOf, ReconciliationFixture } from '../support/worker/reconciliation-fixture.js';
 import { asAdmin } from '../setup/admin.js';

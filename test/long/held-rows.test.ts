@@ -2,7 +2,7 @@
 // reclaimed meanwhile, and the blocked work is caught up afterwards.
 import pg from 'pg';
 import { until } from '../../packages/local/src/wait.js';
-import { findingsOf } from '../../src/verify/finding.js';
+import { findingsOf } from '../../src/modules/verify/finding.js';
 import type { Customer } from '../support/api/client.js';
 import { makeCustomer } from '../support/api/factory.js';
 import { ReconciliationFixture } from '../support/worker/reconciliation-fixture.js';

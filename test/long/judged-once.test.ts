@@ -1,8 +1,8 @@
 // Final records are judged once, and later changes to them are still noticed. Records that could not be judged are
 // reported.
-import { sleep } from '../../src/base/clock.js';
+import { sleep } from '../../src/platform/support/clock.js';
 import { until } from '../../packages/local/src/wait.js';
-import { verifyRecords } from '../../src/verify/verify.js';
+import { verifyRecords } from '../../src/modules/verify/verify.js';
 import { namesOf, ReconciliationFixture } from '../support/worker/reconciliation-fixture.js';
 
 let fixture: ReconciliationFixture;

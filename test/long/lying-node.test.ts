@@ -1,12 +1,12 @@
 // False blocks from one node: with a wrong time, forged as a whole, or with foreign bytes.
 import 'reflect-metadata';
-import { idOf } from '../../src/chain/block-header.js';
-import { signWithKey } from '../../src/chain/keys.js';
-import { buildTransaction } from '../../src/chain/signed-transaction.js';
-import { TronClient } from '../../src/chain/tron.client.js';
+import { idOf } from '../../src/platform/chain/block-header.js';
+import { signWithKey } from '../../src/platform/chain/keys.js';
+import { buildTransaction } from '../../src/platform/chain/signed-transaction.js';
+import { TronClient } from '../../src/platform/chain/tron.client.js';
 import { sun } from '../../src/domain/units.js';
-import { checkChain } from '../../src/verify/chain-checks.js';
-import { ChainUnavailableError } from '../../src/chain/errors.js';
+import { checkChain } from '../../src/modules/verify/chain-checks.js';
+import { ChainUnavailableError } from '../../src/platform/chain/errors.js';
 import { newOwner } from '../support/chain/order-chain.js';
 import { until } from '../../packages/local/src/wait.js';
 import {

@@ -1,6 +1,6 @@
 // The chain state behind prices: one process reads it for all, and it is never too old and never guessed.
-import type { Market } from '../../src/quotes/market.js';
-import { QuotesService } from '../../src/quotes/quotes.service.js';
+import type { Market } from '../../src/modules/quotes/market.js';
+import { QuotesService } from '../../src/modules/quotes/quotes.service.js';
 import { openFaultyNode, type Fault } from '../support/nodes/faulty-node.js';
 import { WHO, recordedCall } from '../support/chain/quote-chain.js';
 import { openProxy } from '../support/database/proxy.js';

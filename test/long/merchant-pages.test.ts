@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { freePort } from '../../packages/local/src/ports.js';
 import { startNode, type NodeProcess } from '../../packages/local/src/processes.js';
 import { until } from '../../packages/local/src/wait.js';
-import { deriveSettings } from '../../src/config/config.js';
+import { deriveSettings } from '../../src/platform/config/config.js';
 import { HmacCustomer } from '../support/api/client.js';
 import { XPUB } from '../support/chain/deposits-on-chain.js';
 import { makeCustomer } from '../support/api/factory.js';

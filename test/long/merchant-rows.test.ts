@@ -2,10 +2,10 @@
 // data. Tested in SQL under its role, on every table that it may read.
 import { randomBytes, randomUUID } from 'node:crypto';
 import type pg from 'pg';
-import { TABLE_GRANTS } from '../../src/store/grants.js';
-import { MERCHANT_TABLES } from '../../src/store/merchant-grants.js';
-import { planPolicies, policiesIn, wantedPolicies } from '../../src/store/row-policies.js';
-import type { Database } from '../../src/store/database.js';
+import { TABLE_GRANTS } from '../../src/platform/database/grants.js';
+import { MERCHANT_TABLES } from '../../src/platform/database/merchant-grants.js';
+import { planPolicies, policiesIn, wantedPolicies } from '../../src/platform/database/row-policies.js';
+import type { Database } from '../../src/platform/database/database.js';
 import { openAsOwner } from '../support/api/factory.js';
 import { asAdmin } from '../setup/admin.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';

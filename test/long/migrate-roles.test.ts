@@ -1,9 +1,9 @@
 // Roles and logins made by `migrate roles`, on a separate server, because roles belong to a whole server.
 import { randomBytes } from 'node:crypto';
-import { ALL_ROLES, LOGIN_SETTINGS, roleNamed } from '../../src/store/roles.js';
+import { ALL_ROLES, LOGIN_SETTINGS, roleNamed } from '../../src/platform/database/roles.js';
 import type { QueryRunner } from 'typeorm';
-import { FUNCTIONS } from '../../src/store/expected-schema.js';
-import { migrateUp } from '../../src/store/migrate.js';
+import { FUNCTIONS } from '../../src/platform/database/expected-schema.js';
+import { migrateUp } from '../../src/platform/database/migrate.js';
 import { startPostgres, type Postgres } from '../../packages/local/src/postgres.js';
 import { cliWith, settings, type Cli } from '../support/cli.js';
 import { asAdmin, databaseUrl } from '../setup/admin.js';

@@ -1,12 +1,12 @@
 // E-mail notifications that people chose: from the event log to a mail server on a socket, once each, within limits.
 import { randomUUID } from 'node:crypto';
-import { Ledger } from '../../src/billing/ledger.js';
-import { Sealers } from '../../src/base/sealers.js';
-import { readSealKeys } from '../../src/config/config.js';
-import { Numberer } from '../../src/events/numberer.js';
-import { Metrics } from '../../src/observability/metrics.js';
-import { Database } from '../../src/store/database.js';
-import { seedCanaries } from '../../src/store/migrate.js';
+import { Ledger } from '../../src/modules/billing/ledger.js';
+import { Sealers } from '../../src/platform/support/sealers.js';
+import { readSealKeys } from '../../src/platform/config/config.js';
+import { Numberer } from '../../src/modules/events/numberer.js';
+import { Metrics } from '../../src/platform/observability/metrics.js';
+import { Database } from '../../src/platform/database/database.js';
+import { seedCanaries } from '../../src/platform/database/migrate.js';
 import { until } from '../../packages/local/src/wait.js';
 import { openConsole, type Account, type TestConsole } from '../support/console/console-fixture.js';
 import { AUTHOR } from '../support/api/factory.js';

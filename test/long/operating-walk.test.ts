@@ -16,7 +16,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { addressOfKey } from '../../src/chain/keys.js';
+import { addressOfKey } from '../../src/platform/chain/keys.js';
 import { newChainAccount, Wallet, type ChainAccount } from '../../packages/local/src/chain-account.js';
 import { GuardedProcess } from '../../packages/local/src/guard.js';
 import { Merchant } from '../../packages/local/src/merchant.js';

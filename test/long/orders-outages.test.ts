@@ -6,7 +6,7 @@ import { Redis } from 'ioredis';
 import pg from 'pg';
 import { newChainAccount } from '../../packages/local/src/chain-account.js';
 import { until } from '../../packages/local/src/wait.js';
-import { ORDERS_QUEUE } from '../../src/queue/jobs.js';
+import { ORDERS_QUEUE } from '../../src/platform/queue/jobs.js';
 import { HmacCustomer, type Customer } from '../support/api/client.js';
 import { makeCustomer, openApi, startApi, type TestApi } from '../support/api/factory.js';
 import {

@@ -1,12 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { KEYS_MAX } from '../../src/domain/scopes.js';
-import type { ProjectOptions } from '../../src/projects/projects.js';
-import { DUMMY_KEY } from '../../src/projects/project-directory.js';
-import { DatabaseHosts } from '../../src/store/database-hosts.js';
-import { ProjectFeed } from '../../src/projects/project-feed.js';
+import type { ProjectOptions } from '../../src/modules/projects/projects.js';
+import { DUMMY_KEY } from '../../src/modules/projects/project-directory.js';
+import { DatabaseHosts } from '../../src/platform/database/database-hosts.js';
+import { ProjectFeed } from '../../src/modules/projects/project-feed.js';
 import { until } from '../../packages/local/src/wait.js';
-import { monotonicMs, sleep } from '../../src/base/clock.js';
-import { Sealers } from '../../src/base/sealers.js';
+import { monotonicMs, sleep } from '../../src/platform/support/clock.js';
+import { Sealers } from '../../src/platform/support/sealers.js';
 import { Customer, HmacCustomer, type Answer } from '../support/api/client.js';
 import { AUTHOR, openPipeline, type PipelineApp } from '../support/api/pipeline-fixture.js';
 import { openLog } from '../support/log.js';

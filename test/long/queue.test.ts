@@ -3,12 +3,12 @@
 import 'reflect-metadata';
 import { Queue, Worker, type Job } from 'bullmq';
 import { Redis } from 'ioredis';
-import { ChainView } from '../../src/fulfilment/follow/chain-view.js';
-import { FulfilmentLoop } from '../../src/fulfilment/loop/fulfilment-loop.js';
-import { OrdersProcessor } from '../../src/fulfilment/loop/orders.processor.js';
-import { Metrics } from '../../src/observability/metrics.js';
+import { ChainView } from '../../src/modules/fulfilment/follow/chain-view.js';
+import { FulfilmentLoop } from '../../src/modules/fulfilment/loop/fulfilment-loop.js';
+import { OrdersProcessor } from '../../src/modules/fulfilment/loop/orders.processor.js';
+import { Metrics } from '../../src/platform/observability/metrics.js';
 import { until } from '../../packages/local/src/wait.js';
-import { ORDER_DUE_JOB, ORDERS_QUEUE } from '../../src/queue/jobs.js';
+import { ORDER_DUE_JOB, ORDERS_QUEUE } from '../../src/platform/queue/jobs.js';
 import {
   api,
   clearFixture,

@@ -1,12 +1,18 @@
 // TRX/USD from local exchanges that answer over HTTP like the real ones.
 import { createServer } from 'node:http';
-import { Rates } from '../../src/billing/rates.js';
-import { RATE_SOURCE_NAMES, agreedRate, askSource, rateSource, readPrice } from '../../src/billing/rate-sources.js';
-import { readConfig, ConfigError } from '../../src/config/config.js';
+import { Rates } from '../../src/modules/billing/rates.js';
+import {
+  RATE_SOURCE_NAMES,
+  agreedRate,
+  askSource,
+  rateSource,
+  readPrice,
+} from '../../src/modules/billing/rate-sources.js';
+import { readConfig, ConfigError } from '../../src/platform/config/config.js';
 import { openLog } from '../support/log.js';
 import { rateE8 } from '../../src/domain/units.js';
-import { createDataSource } from '../../src/store/data-source.js';
-import { Database } from '../../src/store/database.js';
+import { createDataSource } from '../../src/platform/database/data-source.js';
+import { Database } from '../../src/platform/database/database.js';
 import { cliWith, settings } from '../support/cli.js';
 import { until } from '../support/api/quote-fixture.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';

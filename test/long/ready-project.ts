@@ -1,8 +1,8 @@
 // Projects that are ready to go live: each has bought, paid in and received an event. Tests of `project check` break
 // one thing.
 import { until } from '../../packages/local/src/wait.js';
-import { Numberer } from '../../src/events/numberer.js';
-import { Metrics } from '../../src/observability/metrics.js';
+import { Numberer } from '../../src/modules/events/numberer.js';
+import { Metrics } from '../../src/platform/observability/metrics.js';
 import { hmacHeaders, HmacCustomer, send } from '../support/api/client.js';
 import { XPUB } from '../support/chain/deposits-on-chain.js';
 import { makeCustomer } from '../support/api/factory.js';

@@ -1,7 +1,7 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { jest } from '@jest/globals';
-import { JudgedRecords } from '../../src/reconciliation/judged-records.js';
-import { Reconciler } from '../../src/reconciliation/reconciler.js';
+import { JudgedRecords } from '../../src/modules/reconciliation/judged-records.js';
+import { Reconciler } from '../../src/modules/reconciliation/reconciler.js';
 import { until } from '../../packages/local/src/wait.js';
 import { ReconciliationFixture } from '../support/worker/reconciliation-fixture.js';
 

@@ -1,7 +1,7 @@
 // Records and chain made to disagree in every relevant way: found, named and contained within one pass.
-import { sleep } from '../../src/base/clock.js';
-import { StartupGate } from '../../src/fulfilment/loop/startup-gate.js';
-import { Database } from '../../src/store/database.js';
+import { sleep } from '../../src/platform/support/clock.js';
+import { StartupGate } from '../../src/modules/fulfilment/loop/startup-gate.js';
+import { Database } from '../../src/platform/database/database.js';
 import { until } from '../../packages/local/src/wait.js';
 import { namesOf, ReconciliationFixture } from '../support/worker/reconciliation-fixture.js';
 

@@ -1,7 +1,7 @@
 // Captured requests, replayed unchanged and against every other route, with both signatures. Targets and bodies come
 // from the route table and the OpenAPI document, so that a new route is attacked as well.
 import { Redis } from 'ioredis';
-import { routesOf, type Route } from '../../src/http/pipeline/routes.js';
+import { routesOf, type Route } from '../../src/platform/http/pipeline/routes.js';
 import type { Customer } from '../support/api/client.js';
 import { HmacCustomer, canonical, hmacHeaders, send, type Answer } from '../support/api/client.js';
 import { makeCustomer } from '../support/api/factory.js';

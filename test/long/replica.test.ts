@@ -1,19 +1,19 @@
 // DATABASE_READ_URL: a streaming standby answers later pages, reports and exports, and never with less than was already
 // shown. Where it cannot, the primary answers.
-import { lookAtDatabase } from '../../src/diagnostics/doctor-stores.js';
-import type { Config } from '../../src/config/config.js';
-import { Metrics } from '../../src/observability/metrics.js';
-import { Reports } from '../../src/reports/report-service.js';
-import { createDataSource } from '../../src/store/data-source.js';
-import { DatabaseHosts } from '../../src/store/database-hosts.js';
-import { Database, isConnectionFault } from '../../src/store/database.js';
-import { LedgerStatement } from '../../src/store/entities/statement.entity.js';
-import { migrateUp } from '../../src/store/migrate.js';
-import { replicaSource } from '../../src/store/open-database.js';
-import { forProject, ProjectDatabase } from '../../src/store/project-scope.js';
-import { Replica } from '../../src/store/replica.js';
-import { watchReplica } from '../../src/store/replica-gauges.js';
-import { StatementList } from '../../src/statements/statement-list.js';
+import { lookAtDatabase } from '../../src/modules/diagnostics/doctor-stores.js';
+import type { Config } from '../../src/platform/config/config.js';
+import { Metrics } from '../../src/platform/observability/metrics.js';
+import { Reports } from '../../src/modules/reports/report-service.js';
+import { createDataSource } from '../../src/platform/database/data-source.js';
+import { DatabaseHosts } from '../../src/platform/database/database-hosts.js';
+import { Database, isConnectionFault } from '../../src/platform/database/database.js';
+import { LedgerStatement } from '../../src/platform/database/entities/statement.entity.js';
+import { migrateUp } from '../../src/platform/database/migrate.js';
+import { replicaSource } from '../../src/platform/database/open-database.js';
+import { forProject, ProjectDatabase } from '../../src/platform/database/project-scope.js';
+import { Replica } from '../../src/platform/database/replica.js';
+import { watchReplica } from '../../src/platform/database/replica-gauges.js';
+import { StatementList } from '../../src/modules/statements/statement-list.js';
 import { until } from '../../packages/local/src/wait.js';
 import { HmacCustomer, type Customer } from '../support/api/client.js';
 import { makeCustomer, openApi, type TestApi } from '../support/api/factory.js';

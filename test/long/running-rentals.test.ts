@@ -1,10 +1,10 @@
 // A running rental keeps its sold energy when the network's stake grows: it is topped up once and reclaimed completely.
 import 'reflect-metadata';
-import { TOP_UP_LEGS_MAX } from '../../src/fulfilment/plan/running-rentals.js';
-import { Market } from '../../src/quotes/market.js';
+import { TOP_UP_LEGS_MAX } from '../../src/modules/fulfilment/plan/running-rentals.js';
+import { Market } from '../../src/modules/quotes/market.js';
 import { until } from '../../packages/local/src/wait.js';
-import { verifyRecords } from '../../src/verify/verify.js';
-import { TronClient } from '../../src/chain/tron.client.js';
+import { verifyRecords } from '../../src/modules/verify/verify.js';
+import { TronClient } from '../../src/platform/chain/tron.client.js';
 import { delegatedSunOf } from '../support/chain/order-chain.js';
 import {
   api,

@@ -1,7 +1,7 @@
 // Two nodes, one of which has a solid head that stalls, lags far behind, or is falsely reported.
 import 'reflect-metadata';
-import { idOf } from '../../src/chain/block-header.js';
-import { Metrics } from '../../src/observability/metrics.js';
+import { idOf } from '../../src/platform/chain/block-header.js';
+import { Metrics } from '../../src/platform/observability/metrics.js';
 import { until } from '../../packages/local/src/wait.js';
 import {
   clearFixture,

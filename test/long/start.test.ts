@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runToEnd, type Ended } from './ended-process.js';
-import { deriveSettings } from '../../src/config/config.js';
+import { deriveSettings } from '../../src/platform/config/config.js';
 import { newChainAccount } from '../../packages/local/src/chain-account.js';
 import { openAsOwner } from '../support/api/factory.js';
 import { cliWith, settings } from '../support/cli.js';

@@ -1,5 +1,5 @@
 // The checks of statements: `verify` finds every change made to one with triggers off.
-import { verifyRecords } from '../../src/verify/verify.js';
+import { verifyRecords } from '../../src/modules/verify/verify.js';
 import { StatementFixture } from '../support/worker/statement-fixture.js';
 import { makeCustomer } from '../support/api/factory.js';
 import { openOrderFixture, type OrderFixture } from '../support/api/order-fixture.js';

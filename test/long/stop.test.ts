@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import type { ServerResponse } from 'node:http';
 import pg from 'pg';
 import { limited, until } from '../../packages/local/src/wait.js';
-import { deriveSettings } from '../../src/config/config.js';
+import { deriveSettings } from '../../src/platform/config/config.js';
 import { cliWith, settings } from '../support/cli.js';
 import { fromSetup } from '../setup/admin.js';
 import { keepSaid } from '../setup/canary.js';

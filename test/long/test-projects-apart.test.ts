@@ -2,15 +2,15 @@
 // player.
 import { TEST_ADDRESSES } from '../../src/domain/test-addresses.js';
 import { credits } from '../../src/domain/units.js';
-import { Metrics } from '../../src/observability/metrics.js';
-import { Reports } from '../../src/reports/report-service.js';
-import { Replica } from '../../src/store/replica.js';
-import { StatementClosing } from '../../src/statements/statement-closing.js';
-import type { Database } from '../../src/store/database.js';
-import { pruneTestOrders } from '../../src/test-projects/retention.js';
-import type { TestOrders } from '../../src/test-projects/test-orders.js';
-import { findingsOf } from '../../src/verify/finding.js';
-import { verifyRecords } from '../../src/verify/verify.js';
+import { Metrics } from '../../src/platform/observability/metrics.js';
+import { Reports } from '../../src/modules/reports/report-service.js';
+import { Replica } from '../../src/platform/database/replica.js';
+import { StatementClosing } from '../../src/modules/statements/statement-closing.js';
+import type { Database } from '../../src/platform/database/database.js';
+import { pruneTestOrders } from '../../src/modules/test-projects/retention.js';
+import type { TestOrders } from '../../src/modules/test-projects/test-orders.js';
+import { findingsOf } from '../../src/modules/verify/finding.js';
+import { verifyRecords } from '../../src/modules/verify/verify.js';
 import { until } from '../../packages/local/src/wait.js';
 import type { HmacCustomer } from '../support/api/client.js';
 import { AUTHOR, keepSelling } from '../support/api/factory.js';

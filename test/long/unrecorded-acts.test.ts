@@ -1,9 +1,9 @@
 // Hostile content of blocks: names like numbers, and bytes that a careless reader takes for our transactions.
-import { addressBytes } from '../../src/chain/address.js';
-import { signWithKey } from '../../src/chain/keys.js';
-import { TronClient, signedActOf } from '../../src/chain/tron.client.js';
-import { signedTransactionHex } from '../../src/chain/signed-transaction.js';
-import { DELEGATE_TYPE, UNDELEGATE_TYPE } from '../../src/chain/transaction-owner.js';
+import { addressBytes } from '../../src/platform/chain/address.js';
+import { signWithKey } from '../../src/platform/chain/keys.js';
+import { TronClient, signedActOf } from '../../src/platform/chain/tron.client.js';
+import { signedTransactionHex } from '../../src/platform/chain/signed-transaction.js';
+import { DELEGATE_TYPE, UNDELEGATE_TYPE } from '../../src/platform/chain/transaction-owner.js';
 import { until } from '../../packages/local/src/wait.js';
 import { rawDataOf, SECOND_OWNERS, wire } from '../support/chain/hostile-bytes.js';
 import { namesOf, ReconciliationFixture } from '../support/worker/reconciliation-fixture.js';

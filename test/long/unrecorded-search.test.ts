@@ -1,7 +1,7 @@
 // The search of solid blocks for unrecorded acts of our wallets.
-import { UnrecordedSearch } from '../../src/reconciliation/unrecorded-search.js';
-import { Database } from '../../src/store/database.js';
-import { aroundStatements } from '../../src/store/statement-hook.js';
+import { UnrecordedSearch } from '../../src/modules/reconciliation/unrecorded-search.js';
+import { Database } from '../../src/platform/database/database.js';
+import { aroundStatements } from '../../src/platform/database/statement-hook.js';
 import { until } from '../../packages/local/src/wait.js';
 import { ReconciliationFixture } from '../support/worker/reconciliation-fixture.js';
 

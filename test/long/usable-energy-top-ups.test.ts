@@ -1,7 +1,7 @@
 // Top-ups that replace used energy: races of workers, the operators' view, and closing of usage readings.
 import 'reflect-metadata';
-import { CostRecorder } from '../../src/costs/cost-recorder.js';
-import { closeReadings } from '../../src/fulfilment/loop/receiver-usage.js';
+import { CostRecorder } from '../../src/modules/costs/cost-recorder.js';
+import { closeReadings } from '../../src/modules/fulfilment/loop/receiver-usage.js';
 import { until } from '../../packages/local/src/wait.js';
 import { archive, judge, numberAll } from '../support/worker/archive-fixture.js';
 import { HmacCustomer } from '../support/api/client.js';

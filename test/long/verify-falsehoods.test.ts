@@ -1,6 +1,6 @@
 // `verify` finds each false row that the records alone contradict, and nothing in the honest history.
-import { findingsOf } from '../../src/verify/finding.js';
-import { verifyRecords } from '../../src/verify/verify.js';
+import { findingsOf } from '../../src/modules/verify/finding.js';
+import { verifyRecords } from '../../src/modules/verify/verify.js';
 import { namesOf } from '../support/worker/reconciliation-fixture.js';
 import { ACCOUNTS, DEPOSITS, EVENTS, LEDGER, REFILLS } from './verify-plants-money.js';
 import { LEGS, ORDERS, TRANSACTIONS, WALLETS } from './verify-plants-orders.js';

@@ -2,16 +2,16 @@
 // local chain. Further changes are bookings of every kind, deposits, an auto-delegation, numbered and pruned events,
 // and a delivered webhook. `planted` adds a false row, runs `verify`, and rolls back.
 import { randomUUID } from 'node:crypto';
-import { CreditRequests } from '../../src/billing/credit-requests.js';
+import { CreditRequests } from '../../src/modules/billing/credit-requests.js';
 import { credits } from '../../src/domain/units.js';
-import { Numberer } from '../../src/events/numberer.js';
-import { pruneEvents } from '../../src/events/retention.js';
-import { FulfilmentLoop } from '../../src/fulfilment/loop/fulfilment-loop.js';
-import { Metrics } from '../../src/observability/metrics.js';
-import { requestHash } from '../../src/orders/request-hash.js';
-import type { Database, Statement, Transaction } from '../../src/store/database.js';
-import type { Report } from '../../src/verify/finding.js';
-import { verifyRecords } from '../../src/verify/verify.js';
+import { Numberer } from '../../src/modules/events/numberer.js';
+import { pruneEvents } from '../../src/modules/events/retention.js';
+import { FulfilmentLoop } from '../../src/modules/fulfilment/loop/fulfilment-loop.js';
+import { Metrics } from '../../src/platform/observability/metrics.js';
+import { requestHash } from '../../src/modules/orders/request-hash.js';
+import type { Database, Statement, Transaction } from '../../src/platform/database/database.js';
+import type { Report } from '../../src/modules/verify/finding.js';
+import { verifyRecords } from '../../src/modules/verify/verify.js';
 import { until } from '../../packages/local/src/wait.js';
 import { HmacCustomer } from '../support/api/client.js';
 import { AUTHOR, keepSelling } from '../support/api/factory.js';

@@ -1,13 +1,13 @@
 // `verify`: no findings on a live service; exit code 1 and the right checks when something is wrong.
-import { Numberer } from '../../src/events/numberer.js';
-import { Metrics } from '../../src/observability/metrics.js';
+import { Numberer } from '../../src/modules/events/numberer.js';
+import { Metrics } from '../../src/platform/observability/metrics.js';
 import { openLog } from '../support/log.js';
-import { findingsOf, type Report } from '../../src/verify/finding.js';
-import { ContentJudge } from '../../src/verify/transaction-content.js';
-import { buildTransaction } from '../../src/chain/signed-transaction.js';
+import { findingsOf, type Report } from '../../src/modules/verify/finding.js';
+import { ContentJudge } from '../../src/modules/verify/transaction-content.js';
+import { buildTransaction } from '../../src/platform/chain/signed-transaction.js';
 import { until } from '../../packages/local/src/wait.js';
 import { sun } from '../../src/domain/units.js';
-import { FUNCTIONS, TRIGGERS } from '../../src/store/expected-schema.js';
+import { FUNCTIONS, TRIGGERS } from '../../src/platform/database/expected-schema.js';
 import { newOwner } from '../support/chain/order-chain.js';
 import { namesOf, ReconciliationFixture } from '../support/worker/reconciliation-fixture.js';
 

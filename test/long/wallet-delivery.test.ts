@@ -2,8 +2,8 @@
 // over.
 import 'reflect-metadata';
 import { jest } from '@jest/globals';
-import { addressToHex } from '../../src/chain/address.js';
-import { ReceiverCheck } from '../../src/orders/receiver.js';
+import { addressToHex } from '../../src/platform/chain/address.js';
+import { ReceiverCheck } from '../../src/modules/orders/receiver.js';
 import { AUTHOR } from '../support/api/factory.js';
 import {
   api,

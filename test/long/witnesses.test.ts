@@ -1,14 +1,14 @@
 // Several nodes and their credibility: required agreement before an order ends, and the behaviour without it.
 import 'reflect-metadata';
-import { idOf } from '../../src/chain/block-header.js';
-import { BlockFollower } from '../../src/blocks/block-follower.js';
-import { ChainUnavailableError } from '../../src/chain/errors.js';
-import { TronClient } from '../../src/chain/tron.client.js';
-import { NodeGauges } from '../../src/reconciliation/node-gauges.js';
-import { Metrics } from '../../src/observability/metrics.js';
+import { idOf } from '../../src/platform/chain/block-header.js';
+import { BlockFollower } from '../../src/platform/blocks/block-follower.js';
+import { ChainUnavailableError } from '../../src/platform/chain/errors.js';
+import { TronClient } from '../../src/platform/chain/tron.client.js';
+import { NodeGauges } from '../../src/modules/reconciliation/node-gauges.js';
+import { Metrics } from '../../src/platform/observability/metrics.js';
 import { until } from '../../packages/local/src/wait.js';
-import { lookAtHistory } from '../../src/diagnostics/doctor-chain.js';
-import { historyFromRecords } from '../../src/verify/final-transactions.js';
+import { lookAtHistory } from '../../src/modules/diagnostics/doctor-chain.js';
+import { historyFromRecords } from '../../src/modules/verify/final-transactions.js';
 import { openApi } from '../support/api/factory.js';
 import { actAs } from '../support/chain/order-chain.js';
 import {

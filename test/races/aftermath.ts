@@ -2,7 +2,7 @@
 // `verify` against the chain.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { sleep } from '../../src/base/clock.js';
+import { sleep } from '../../src/platform/support/clock.js';
 import { startNode, type NodeProcess } from '../../packages/local/src/processes.js';
 import type { RaceCluster, Row } from './cluster.js';
 import { envAs } from '../setup/roles.js';

@@ -1,8 +1,8 @@
 // Races for auto-delegations: many workers that see one use, many purchases under one number, and all possible changes
 // concurrently.
-import { forEachConcurrently } from '../../src/base/concurrency.js';
-import type { ClaimedAutoDelegation } from '../../src/auto-delegations/auto-delegation-claims.js';
-import type { Bought } from '../../src/auto-delegations/refill-statement.js';
+import { forEachConcurrently } from '../../src/platform/support/concurrency.js';
+import type { ClaimedAutoDelegation } from '../../src/modules/auto-delegations/auto-delegation-claims.js';
+import type { Bought } from '../../src/modules/auto-delegations/refill-statement.js';
 import { until } from '../../packages/local/src/wait.js';
 import { AUTHOR, makeCustomer } from '../support/api/factory.js';
 import { retryWithoutConnection } from '../support/database/pool-retry.js';

@@ -1,7 +1,7 @@
 // The cluster of the races: two API processes on one Postgres and one Redis, the local chain, a filled pool, no
 // worker. Services in the test's own process create fixtures, end orders and read the records.
-import type { Ledger } from '../../src/billing/ledger.js';
-import type { Database } from '../../src/store/database.js';
+import type { Ledger } from '../../src/modules/billing/ledger.js';
+import type { Database } from '../../src/platform/database/database.js';
 import type { Answer, Customer } from '../support/api/client.js';
 import { fillPool, openApi, serviceEnv, startApi, type ApiProcess, type TestApi } from '../support/api/factory.js';
 import { startOrderChain, type OrderChain } from '../support/chain/order-chain.js';

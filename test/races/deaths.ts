@@ -2,7 +2,7 @@
 // is lost or doubled, and no caller is informed that a committed order failed.
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
-import type { CrashPoint } from '../../src/base/crash-point.js';
+import type { CrashPoint } from '../../src/platform/support/crash-point.js';
 import { until } from '../../packages/local/src/wait.js';
 import type { Answer, Customer } from '../support/api/client.js';
 import { makeCustomer, startApi } from '../support/api/factory.js';

@@ -3,21 +3,24 @@
 import { randomBytes } from 'node:crypto';
 import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { AutoDelegationClaims, type ClaimedAutoDelegation } from '../../src/auto-delegations/auto-delegation-claims.js';
-import { buy, extend, type Bought } from '../../src/auto-delegations/refill-statement.js';
-import { Refills } from '../../src/auto-delegations/refills.js';
-import { UseObserver } from '../../src/auto-delegations/use-observer.js';
-import { addressBytes } from '../../src/chain/address.js';
-import type { Block } from '../../src/chain/block.js';
-import { TronClient } from '../../src/chain/tron.client.js';
-import { readConfig } from '../../src/config/config.js';
+import {
+  AutoDelegationClaims,
+  type ClaimedAutoDelegation,
+} from '../../src/modules/auto-delegations/auto-delegation-claims.js';
+import { buy, extend, type Bought } from '../../src/modules/auto-delegations/refill-statement.js';
+import { Refills } from '../../src/modules/auto-delegations/refills.js';
+import { UseObserver } from '../../src/modules/auto-delegations/use-observer.js';
+import { addressBytes } from '../../src/platform/chain/address.js';
+import type { Block } from '../../src/platform/chain/block.js';
+import { TronClient } from '../../src/platform/chain/tron.client.js';
+import { readConfig } from '../../src/platform/config/config.js';
 import { usesOfRefill } from '../../src/domain/price.js';
 import { energy } from '../../src/domain/units.js';
-import { Metrics } from '../../src/observability/metrics.js';
-import { DirectTerms } from '../../src/orders/direct-terms.js';
-import { QuotesService } from '../../src/quotes/quotes.service.js';
-import { Database } from '../../src/store/database.js';
-import { WorkerModule } from '../../src/worker.module.js';
+import { Metrics } from '../../src/platform/observability/metrics.js';
+import { DirectTerms } from '../../src/modules/orders/direct-terms.js';
+import { QuotesService } from '../../src/modules/quotes/quotes.service.js';
+import { Database } from '../../src/platform/database/database.js';
+import { WorkerModule } from '../../src/apps/worker/worker.module.js';
 import type { Customer } from '../support/api/client.js';
 import { retryWithoutConnection } from '../support/database/pool-retry.js';
 import { openLog } from '../support/log.js';

@@ -1,7 +1,7 @@
 // Races for a balance: the last credits, concurrent bookings of every kind, and a freeze among orders.
 import { randomUUID } from 'node:crypto';
-import { forEachConcurrently } from '../../src/base/concurrency.js';
-import type { BillingTerms } from '../../src/billing/ledger.js';
+import { forEachConcurrently } from '../../src/platform/support/concurrency.js';
+import type { BillingTerms } from '../../src/modules/billing/ledger.js';
 import { credits } from '../../src/domain/units.js';
 import type { Answer, Customer } from '../support/api/client.js';
 import { AUTHOR, makeCustomer } from '../support/api/factory.js';

@@ -6,9 +6,9 @@ import { appendFileSync, createReadStream } from 'node:fs';
 import { mkdtemp, readFile, readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { SEAL_KEY_SETTINGS } from '../../src/config/config.js';
+import { SEAL_KEY_SETTINGS } from '../../src/platform/config/config.js';
 import { CHILDREN, guardDirectory, type ChildNews, type GuardedProcess } from '../../packages/local/src/guard.js';
-import { sealKey, type SealPurpose } from '../../src/base/seal.js';
+import { sealKey, type SealPurpose } from '../../src/platform/support/seal.js';
 import { Canary } from '../support/canary.js';
 
 const SECRETS = 'secrets.';

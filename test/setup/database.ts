@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type pg from 'pg';
 import { until } from '../../packages/local/src/wait.js';
-import { Sealer, type SealPurpose } from '../../src/base/seal.js';
+import { Sealer, type SealPurpose } from '../../src/platform/support/seal.js';
 import { asAdmin, databaseUrl, fromSetup } from './admin.js';
 import { keepSaid, noteSecret, noteWebhookSecret, sealKeysFor, type Kind } from './canary.js';
 

@@ -9,7 +9,7 @@ import { freePort } from '../../packages/local/src/ports.js';
 import { makeServerDir, serverUser } from '../../packages/local/src/postgres-binaries.js';
 import { startNode } from '../../packages/local/src/processes.js';
 import { until } from '../../packages/local/src/wait.js';
-import type { Role } from '../../src/store/grants.js';
+import type { Role } from '../../src/platform/database/grants.js';
 import { asAdmin, databaseUrl, fromSetup } from './admin.js';
 
 const READY_LIMIT_MS = 20_000;

@@ -1,6 +1,6 @@
 // Login roles of the services under test: one per role and run, so that parallel runs on one server do not change each
 // other's passwords.
-import type { Role } from '../../src/store/grants.js';
+import type { Role } from '../../src/platform/database/grants.js';
 import { asAdmin, fromSetup } from './admin.js';
 import { isThroughPooler, limitByRole } from './pooler.js';
 

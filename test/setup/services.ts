@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { startPostgres } from '../../packages/local/src/postgres.js';
 import { startRedis } from '../../packages/local/src/redis.js';
 import { limited } from '../../packages/local/src/wait.js';
-import type * as migrations from '../../src/store/migrate.js';
+import type * as migrations from '../../src/platform/database/migrate.js';
 import { asAdmin, databaseUrl } from './admin.js';
 import { beginSearch, endSearch } from './canary.js';
 import { isThroughPooler, startPooler } from './pooler.js';
@@ -79,7 +79,7 @@ async function makeTemplate(adminUrl: string, prefix: string): Promise<void> {
     await dropLogins(adminUrl, prefix);
   });
   // The import is dynamic so that the set-up also serves a tree without a store.
-  const store = new URL('../../src/store/migrate.ts', import.meta.url);
+  const store = new URL('../../src/platform/database/migrate.ts', import.meta.url);
   if (existsSync(store)) {
     const { giveRoles, migrateUp } = (await import(store.href)) as Pick<typeof migrations, 'giveRoles' | 'migrateUp'>;
     const url = databaseUrl(adminUrl, template);

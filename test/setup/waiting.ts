@@ -1,6 +1,6 @@
 // Waits for sessions that block on a lock, so that a test can act while the lock is held.
 import { until } from '../../packages/local/src/wait.js';
-import type { Database } from '../../src/store/database.js';
+import type { Database } from '../../src/platform/database/database.js';
 
 const WAITING = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
 const LIMIT_MS = 10_000;

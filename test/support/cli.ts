@@ -1,7 +1,7 @@
 // Runs the operator's CLI inside the test as a process would: arguments in, two streams and an exit code out.
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { runCli } from '../../src/operator/cli.js';
+import { runCli } from '../../src/modules/operator/cli.js';
 import { keepSaid, keepShown, noteKeysOf, noteSecret } from '../setup/canary.js';
 import { databaseEnv } from '../setup/pooler.js';
 import { envAs } from '../setup/roles.js';

@@ -1,8 +1,8 @@
 // The log of a service in the test process. All of it is kept for the secret search; lines of `level` and above are
 // printed.
 import { multistream } from 'pino';
-import type { LogLevel } from '../../src/config/settings.js';
-import { createLogger, type Log } from '../../src/observability/logger.js';
+import type { LogLevel } from '../../src/platform/config/settings.js';
+import { createLogger, type Log } from '../../src/platform/observability/logger.js';
 import { keepSaid } from '../setup/canary.js';
 
 /** Opens a log. `onLine` receives every line regardless of the level. With it, no line is printed. */

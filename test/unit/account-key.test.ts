@@ -2,7 +2,7 @@
 import { pbkdf2Sync } from 'node:crypto';
 import { HDKey } from '@scure/bip32';
 import { TronWeb } from 'tronweb';
-import { AccountKey } from '../../src/deposits/account-key.js';
+import { AccountKey } from '../../src/modules/deposits/account-key.js';
 
 /** Public seed words: BIP-39's own example, and one that tronweb made. */
 const WORDS = [

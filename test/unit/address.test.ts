@@ -7,9 +7,9 @@ import {
   addressSlip,
   addressToHex,
   isAddress,
-} from '../../src/chain/address.js';
-import { textFault } from '../../src/http/body/member-rules.js';
-import { addressArg } from '../../src/operator/arguments.js';
+} from '../../src/platform/chain/address.js';
+import { textFault } from '../../src/platform/http/body/member-rules.js';
+import { addressArg } from '../../src/modules/operator/arguments.js';
 import { base58Check, hexOfBase58 } from '../../packages/devnet/src/address.js';
 
 const payloads = fc

@@ -1,5 +1,5 @@
 // Payments of one block as several nodes report them.
-import { agreedPayments, type ReportedPayment } from '../../src/blocks/agreed-payments.js';
+import { agreedPayments, type ReportedPayment } from '../../src/platform/blocks/agreed-payments.js';
 
 const payment = (amount: bigint, position = 0): ReportedPayment => ({
   txid: 'ab'.repeat(32),

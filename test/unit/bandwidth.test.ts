@@ -1,6 +1,6 @@
 // The number of delegation-sized transactions that a wallet can pay for, less those of open legs.
 import fc from 'fast-check';
-import { freeTransactions, transactionShares, transactionsPaidFor } from '../../src/pool/bandwidth.js';
+import { freeTransactions, transactionShares, transactionsPaidFor } from '../../src/modules/pool/bandwidth.js';
 
 const TRX = 1_000_000n;
 const FEE = 1000n;

@@ -1,9 +1,9 @@
 // A block's id binds its time and parent, regardless of the other fields a node prints.
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { readHeader } from '../../src/chain/block.js';
-import { NodeError } from '../../src/chain/errors.js';
-import type { JsonObject } from '../../src/chain/json.js';
+import { readHeader } from '../../src/platform/chain/block.js';
+import { NodeError } from '../../src/platform/chain/errors.js';
+import type { JsonObject } from '../../src/platform/chain/json.js';
 
 const RECORDED = fileURLToPath(new URL('../tron-node/recorded.json', import.meta.url));
 

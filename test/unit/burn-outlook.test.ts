@@ -1,5 +1,5 @@
-import { burnOutlook } from '../../src/simulation/burn-outlook.js';
-import type { AccountResources } from '../../src/chain/tron.client.js';
+import { burnOutlook } from '../../src/modules/simulation/burn-outlook.js';
+import type { AccountResources } from '../../src/platform/chain/tron.client.js';
 import { sun } from '../../src/domain/units.js';
 
 const TRANSFER = {

@@ -2,10 +2,10 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import 'tronweb';
-import { addressFromBytes } from '../../src/chain/address.js';
-import { addressOfKey, signersOf, signWithKey } from '../../src/chain/keys.js';
-import { buildTransaction, parseTransaction } from '../../src/chain/signed-transaction.js';
-import { actOf, DELEGATE_TYPE } from '../../src/chain/transaction-owner.js';
+import { addressFromBytes } from '../../src/platform/chain/address.js';
+import { addressOfKey, signersOf, signWithKey } from '../../src/platform/chain/keys.js';
+import { buildTransaction, parseTransaction } from '../../src/platform/chain/signed-transaction.js';
+import { actOf, DELEGATE_TYPE } from '../../src/platform/chain/transaction-owner.js';
 import { sun } from '../../src/domain/units.js';
 import { hostileText, rawDataOf, RUNS, SECOND_OWNERS, wire } from '../support/chain/hostile-bytes.js';
 

@@ -1,6 +1,6 @@
 // Node answers are parsed exactly, with any foreign text in them.
 import fc from 'fast-check';
-import { int64, parseJson } from '../../src/chain/json.js';
+import { int64, parseJson } from '../../src/platform/chain/json.js';
 import { hostileText, RUNS } from '../support/chain/hostile-bytes.js';
 
 const long = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });

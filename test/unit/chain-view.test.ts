@@ -1,5 +1,5 @@
 import { jest } from '@jest/globals';
-import { ChainView, type View } from '../../src/fulfilment/follow/chain-view.js';
+import { ChainView, type View } from '../../src/modules/fulfilment/follow/chain-view.js';
 
 const VIEW: View = {
   head: { number: 2, id: '02', parentId: '01', timestampMs: 2 },

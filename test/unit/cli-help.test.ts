@@ -1,6 +1,6 @@
 // The CLI's help, as it appears in a terminal of 80 columns.
 import 'reflect-metadata';
-import { runCli } from '../../src/operator/cli.js';
+import { runCli } from '../../src/modules/operator/cli.js';
 import { sources } from '../support/docs/documents.js';
 
 const COLUMNS = 80;

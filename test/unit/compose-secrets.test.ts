@@ -1,8 +1,8 @@
 // docker/compose.yaml: each container's secrets, and the signer's isolation except for its socket.
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
-import { SECRET_SETTINGS } from '../../src/config/config.js';
-import { readConsoleConfig } from '../../src/config/console-config.js';
+import { SECRET_SETTINGS } from '../../src/platform/config/config.js';
+import { readConsoleConfig } from '../../src/platform/config/console-config.js';
 
 type EnvFile = string | { readonly path: string; readonly required: boolean };
 interface Service {
@@ -86,9 +86,10 @@ function isMadeOf(file: string, module: string, seen = new Set<string>()): boole
 
 test('only processes that derive deposit addresses get their key from docker/.env', () => {
   const programs = ['api', 'worker', 'sender', 'signer', 'cli', 'console-merchant', 'console-operator'];
-  const deriving = programs.filter((name) =>
-    isMadeOf(`main.${name.replace(/-.*/, '')}.ts`, 'deposits/deposit-addresses.ts'),
-  );
+  const deriving = programs.filter((name) => {
+    const app = name.replace(/-.*/, '');
+    return isMadeOf(`apps/${app}/main.${app}.ts`, 'modules/deposits/deposit-addresses.ts');
+  });
   expect(deriving).toEqual(['api', 'cli', 'console-merchant', 'console-operator']);
   const given = programs.filter((name) => {
     const { env_file: files = [], environment = {} } = services[name]!;

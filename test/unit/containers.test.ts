@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { BlockList } from 'node:net';
 import { parse } from 'yaml';
-import { PURPOSES_OF, SEAL_KEY_SETTINGS, type Role } from '../../src/config/config.js';
+import { PURPOSES_OF, SEAL_KEY_SETTINGS, type Role } from '../../src/platform/config/config.js';
 
 const path = (file: string): string => fileURLToPath(new URL(`../../${file}`, import.meta.url));
 const read = (file: string): string => readFileSync(path(file), 'utf8');
@@ -199,7 +199,7 @@ test.each(units)('the unit %s runs our program under its own user, confined and 
   expect(program).not.toBe('');
   const source = file
     .replace('/opt/energy-rental/current/', '')
-    .replace(/^dist\/bundle\/(main\.\w+)\.js$/, 'src/$1.ts');
+    .replace(/^dist\/bundle\/main\.(\w+)\.js$/, 'src/apps/$1/main.$1.ts');
   expect({ source, isThere: existsSync(path(source)) }).toEqual({ source, isThere: true });
 });
 

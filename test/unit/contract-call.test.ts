@@ -1,6 +1,6 @@
 // Parsing of a node's answer to a constant call.
-import { readCallOutcome } from '../../src/chain/contract-call.js';
-import { NodeError } from '../../src/chain/errors.js';
+import { readCallOutcome } from '../../src/platform/chain/contract-call.js';
+import { NodeError } from '../../src/platform/chain/errors.js';
 
 const answer = (figures: object, ret: object = {}) =>
   ({ result: { result: true }, constant_result: ['01'], transaction: { ret: [ret] }, ...figures }) as never;

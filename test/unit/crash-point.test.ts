@@ -3,7 +3,7 @@
 import 'reflect-metadata';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { API_PLACES } from '../../src/api-crash-places.js';
+import { API_PLACES } from '../../src/apps/api/api-crash-places.js';
 import {
   around,
   CRASH_POINTS,
@@ -13,15 +13,15 @@ import {
   SENDER_POINTS,
   STATEMENT_POINTS,
   TEST_ORDER_POINTS,
-} from '../../src/base/crash-point.js';
-import { REFILL_PLACES } from '../../src/auto-delegations/crash-places.js';
-import { DEPOSIT_PLACES } from '../../src/deposits/crash-places.js';
-import { STATEMENT_PLACES } from '../../src/statements/crash-places.js';
-import { SENDER_PLACES } from '../../src/sender/crash-places.js';
-import { WORKER_PLACES } from '../../src/fulfilment/crash-places.js';
-import { TEST_ORDER_PLACES } from '../../src/test-projects/crash-places.js';
-import type { Database, Transaction } from '../../src/store/database.js';
-import { aroundStatements } from '../../src/store/statement-hook.js';
+} from '../../src/platform/support/crash-point.js';
+import { REFILL_PLACES } from '../../src/modules/auto-delegations/crash-places.js';
+import { DEPOSIT_PLACES } from '../../src/modules/deposits/crash-places.js';
+import { STATEMENT_PLACES } from '../../src/modules/statements/crash-places.js';
+import { SENDER_PLACES } from '../../src/modules/sender/crash-places.js';
+import { WORKER_PLACES } from '../../src/modules/fulfilment/crash-places.js';
+import { TEST_ORDER_PLACES } from '../../src/modules/test-projects/crash-places.js';
+import type { Database, Transaction } from '../../src/platform/database/database.js';
+import { aroundStatements } from '../../src/platform/database/statement-hook.js';
 
 async function sourceFiles(): Promise<string[]> {
   const entries = await readdir('src', { recursive: true, withFileTypes: true });

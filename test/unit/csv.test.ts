@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { csvLine, fileForPeople, forPeople } from '../../src/base/csv.js';
+import { csvLine, fileForPeople, forPeople } from '../../src/platform/support/csv.js';
 
 it('marks a text that begins like a formula, and never a number', () => {
   const texts = ['=1+1', '+1', '-1', '@SUM(A1)', '\tx', '\rx'];

@@ -1,6 +1,6 @@
 // The operator's view of a plan: preparatory steps, and the bytes to sign.
-import { arrivalText, sweepText } from '../../src/operator/deposit-plan-text.js';
-import type { PlannedTransfer } from '../../src/deposits/deposit-transfers.js';
+import { arrivalText, sweepText } from '../../src/modules/operator/deposit-plan-text.js';
+import type { PlannedTransfer } from '../../src/modules/deposits/deposit-transfers.js';
 
 const transfer = (more: Partial<PlannedTransfer>): PlannedTransfer => ({
   txid: 'ab'.repeat(32),

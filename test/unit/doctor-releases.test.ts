@@ -1,5 +1,5 @@
 // The doctor's judgement of a node's release, by what the node reports.
-import { compareReleases, judgeReport, type NodeReport } from '../../src/diagnostics/doctor-releases.js';
+import { compareReleases, judgeReport, type NodeReport } from '../../src/modules/diagnostics/doctor-releases.js';
 
 const NEWEST = new Map([['getAllowTvmOsaka', 0n]]);
 const OLDER = new Map([['getAllowTvmCancun', 1n]]);

@@ -2,7 +2,7 @@
 import 'reflect-metadata';
 import { readFileSync } from 'node:fs';
 import { readFigures, tableIn, tableOf } from '../../bench/figures.js';
-import { runCli } from '../../src/operator/cli.js';
+import { runCli } from '../../src/modules/operator/cli.js';
 import { blocksOf } from '../support/docs/page-blocks.js';
 import {
   anchorsOf,
@@ -77,13 +77,13 @@ it('every file that a page or a comment names, with any part of its folder, exis
   expect(unknown(sayings, named, isKnown)).toEqual([]);
 });
 
-it('docs/architecture.md lists every module of src and every file directly in it', () => {
-  const named = new Set(codeIn(read('docs/architecture.md')).flatMap((code) => code.split(', ')));
-  const own = [...paths].filter((path) => /^src\/[^/]+\/?$/.test(path));
-  const isNamed = (path: string): boolean =>
-    named.has(path) || (path.startsWith('src/main.') && named.has('src/main.*.ts'));
-  expect(own.length).toBeGreaterThan(20);
-  expect(own.filter((path) => !isNamed(path))).toEqual([]);
+it('docs/architecture.md lists every folder of processes, modules and platform, and no file lies beside them', () => {
+  const named = new Set(codeIn(read('docs/architecture.md')));
+  const own = [...paths].filter((path) => /^src\/(?:domain|(?:apps|modules|platform)\/[^/]+)\/?$/.test(path));
+  expect(own.length).toBeGreaterThan(40);
+  expect(own.filter((path) => !named.has(path.replace(/\/$/, '')))).toEqual([]);
+  const top = [...paths].filter((path) => /^src\/[^/]+\/?$/.test(path)).map((path) => path.replace(/\/$/, ''));
+  expect(top.sort()).toEqual(['src/apps', 'src/domain', 'src/modules', 'src/platform']);
 });
 
 it('every term of the glossary names its place in the code', () => {
@@ -103,7 +103,7 @@ it('every npm script that a page names exists', () => {
 
 /** Names of Postgres, systemd, the kernel and cryptography. */
 const FOREIGN = new Set(['CLOCK_MONOTONIC', 'KillMode', 'hmac_sha256', 'xact_start']);
-/** Tables that src/orders/README.md plans for a hundred million orders. */
+/** Tables that src/modules/orders/README.md plans for a hundred million orders. */
 const PLANNED = new Set(['order_key', 'key_hash', 'order_quote', 'credit_closing']);
 const words = new Set(
   [...sources.map(withoutComments), read('openapi.json')].flatMap((text) => text.match(/\w+/g) ?? []),
@@ -164,7 +164,7 @@ it('docs/interface.md has each section once, with its title and a link to the pa
 });
 
 it('cites no document by a number that is not a section of docs/interface.md', () => {
-  const own = everything.filter(({ path }) => !/^src\/store\/(?:migrations|sql)\//.test(path));
+  const own = everything.filter(({ path }) => !/^src\/platform\/database\/(?:migrations|sql)\//.test(path));
   expect(unknown(own, /\b((?:Contract|Spec) \d+)/g, () => false)).toEqual([]);
 });
 

@@ -1,4 +1,4 @@
-import { lookAtDollarRate } from '../../src/diagnostics/doctor-deposits.js';
+import { lookAtDollarRate } from '../../src/modules/diagnostics/doctor-deposits.js';
 
 const stateOf = (...names: string[]) => lookAtDollarRate(names).map(({ state }) => state);
 

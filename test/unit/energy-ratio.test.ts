@@ -1,8 +1,13 @@
 // The amount delegated for a sold energy, and the shortfall of a running rental.
-import { isMadeUpFor, shortBelowE6, TOP_UP_LEGS_MAX, topUpFor } from '../../src/fulfilment/plan/running-rentals.js';
-import type { ClaimedLeg, ClaimedOrder, ReceiverUsage } from '../../src/fulfilment/loop/claimed-order.js';
+import {
+  isMadeUpFor,
+  shortBelowE6,
+  TOP_UP_LEGS_MAX,
+  topUpFor,
+} from '../../src/modules/fulfilment/plan/running-rentals.js';
+import type { ClaimedLeg, ClaimedOrder, ReceiverUsage } from '../../src/modules/fulfilment/loop/claimed-order.js';
 import { energy, sun } from '../../src/domain/units.js';
-import { energyOfSun, marginFor, sunForEnergy } from '../../src/pool/energy-ratio.js';
+import { energyOfSun, marginFor, sunForEnergy } from '../../src/modules/pool/energy-ratio.js';
 
 const DAY_SEC = 86_400;
 const RATIO = { totalEnergyLimit: 180_000_000_000n, totalEnergyWeight: 20_000_000_000n };

@@ -1,9 +1,9 @@
 // .env.example compared with the code that reads the variables.
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { readConfig, SECRET_SETTINGS } from '../../src/config/config.js';
-import { passwordSetting } from '../../src/operator/role-logins.js';
-import { ALL_ROLES } from '../../src/store/roles.js';
+import { readConfig, SECRET_SETTINGS } from '../../src/platform/config/config.js';
+import { passwordSetting } from '../../src/modules/operator/role-logins.js';
+import { ALL_ROLES } from '../../src/platform/database/roles.js';
 
 const lines = readFileSync(new URL('../../.env.example', import.meta.url), 'utf8').split('\n');
 

@@ -1,6 +1,6 @@
 // Causes of a burn by facts alone: nothing is a cause that the facts don't prove.
-import { causesOf } from '../../src/explain/explain-causes.js';
-import { txidIn } from '../../src/explain/explain.dto.js';
+import { causesOf } from '../../src/modules/explain/explain-causes.js';
+import { txidIn } from '../../src/modules/explain/explain.dto.js';
 import {
   rentalAt,
   type DelegationRecord,
@@ -8,7 +8,7 @@ import {
   type Facts,
   type Moment,
   type Rental,
-} from '../../src/explain/explain-facts.js';
+} from '../../src/modules/explain/explain-facts.js';
 
 const SENDER = 'TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF';
 const OTHER = 'TLsV52sRDL79HXGGm9yzwKibb6BeruhUzy';

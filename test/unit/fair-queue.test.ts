@@ -1,5 +1,5 @@
 import type { ApiError } from '../../src/domain/errors.js';
-import { FairQueue } from '../../src/base/fair-queue.js';
+import { FairQueue } from '../../src/platform/support/fair-queue.js';
 
 const LIMITS = { total: 3, perProject: 2, waitingMax: 100, waitingPerProject: 50, waitMs: 60_000 };
 

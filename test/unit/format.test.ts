@@ -1,4 +1,4 @@
-import { entry, table } from '../../src/operator/format.js';
+import { entry, table } from '../../src/modules/operator/format.js';
 
 const address = 'TLNTMGvJLbhk9qLMMTaG3BjBJBuipWGSQP';
 

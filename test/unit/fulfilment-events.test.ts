@@ -1,7 +1,7 @@
 // The worker's events: a log line and a count for each change, few label values, and every early reclaim reported.
-import { FulfilmentEvents, type OrderIdentity } from '../../src/fulfilment/fulfilment-events.js';
-import { createLogger } from '../../src/observability/logger.js';
-import { Metrics } from '../../src/observability/metrics.js';
+import { FulfilmentEvents, type OrderIdentity } from '../../src/modules/fulfilment/fulfilment-events.js';
+import { createLogger } from '../../src/platform/observability/logger.js';
+import { Metrics } from '../../src/platform/observability/metrics.js';
 
 const order: OrderIdentity = { id: 7n, projectId: 'project', requestId: 'request' };
 const identity = { orderId: '7', projectId: 'project', requestId: 'request' };

@@ -1,7 +1,13 @@
 // The HMAC rules, one case each. The cases are derived from the rules here and cover the family's own list. A few
 // signatures are fixed values, so that a common error of both sides is found.
 import { createHash, createHmac, createSecretKey } from 'node:crypto';
-import { claimsHmac, hmacOf, readHmacHeaders, requireJsonType, stringToSign } from '../../src/auth/hmac-signature.js';
+import {
+  claimsHmac,
+  hmacOf,
+  readHmacHeaders,
+  requireJsonType,
+  stringToSign,
+} from '../../src/modules/auth/hmac-signature.js';
 
 const KEY = 'test_api_key_123';
 const MERCHANT = '3f2a1b4c-5d6e-7f80-9a1b-2c3d4e5f6071';

@@ -1,5 +1,5 @@
 // The common parser of addresses and ranges for settings, the CLI and allowlists.
-import { parseIpRange } from '../../src/base/ip-range.js';
+import { parseIpRange } from '../../src/platform/support/ip-range.js';
 
 it.each([
   ['10.1.2.3', { address: '10.1.2.3', length: 32, family: 'ipv4' }],

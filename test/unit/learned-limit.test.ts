@@ -1,5 +1,5 @@
 // The limit learned from a node that throttles: it stays, grows, and approaches the provider's limit.
-import { LearnedLimit, lessonAfter, limitAt, type Lesson } from '../../src/chain/learned-limit.js';
+import { LearnedLimit, lessonAfter, limitAt, type Lesson } from '../../src/platform/chain/learned-limit.js';
 
 it('a single refusal slows the service down for a minute or two, not for hours', () => {
   const lesson = lessonAfter(40);

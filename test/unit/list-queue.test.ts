@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { ListQueue } from '../../src/http/pipeline/list-queue.js';
+import { ListQueue } from '../../src/platform/http/pipeline/list-queue.js';
 import { until } from '../../packages/local/src/wait.js';
-import type { Config } from '../../src/config/config.js';
+import type { Config } from '../../src/platform/config/config.js';
 
 /** A pool of eight connections: lists may use two of them, and one project one. */
 const FEW = { database: { poolMax: 8 } } as unknown as Config;

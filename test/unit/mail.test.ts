@@ -2,14 +2,14 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { SettingsReader } from '../../src/config/settings-reader.js';
-import { readMail } from '../../src/config/mail-settings.js';
-import { SECRET_SETTINGS } from '../../src/config/config.js';
-import { EVENT_TYPES } from '../../src/events/payload.js';
-import { EVENTS_OF } from '../../src/notifications/event-kinds.js';
-import { lineOf, mailText, named } from '../../src/notifications/mail-text.js';
-import { digestOf } from '../../src/console/mail-loop.js';
-import type { InboxItem } from '../../src/console/operator-shapes.js';
+import { SettingsReader } from '../../src/platform/config/settings-reader.js';
+import { readMail } from '../../src/platform/config/mail-settings.js';
+import { SECRET_SETTINGS } from '../../src/platform/config/config.js';
+import { EVENT_TYPES } from '../../src/modules/events/payload.js';
+import { EVENTS_OF } from '../../src/modules/notifications/event-kinds.js';
+import { lineOf, mailText, named } from '../../src/modules/notifications/mail-text.js';
+import { digestOf } from '../../src/modules/console/mail-loop.js';
+import type { InboxItem } from '../../src/modules/console/operator-shapes.js';
 
 function read(env: Readonly<Record<string, string>>) {
   const r = new SettingsReader(env, SECRET_SETTINGS);

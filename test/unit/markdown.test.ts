@@ -1,4 +1,4 @@
-import { renderMarkdown, titleOf } from '../../src/http/openapi/markdown.js';
+import { renderMarkdown, titleOf } from '../../src/platform/http/openapi/markdown.js';
 
 const html = (text: string): string =>
   renderMarkdown(text, (target) => (target.endsWith('.md') ? `/docs/${target.replace('.md', '')}` : undefined));

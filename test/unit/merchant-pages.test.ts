@@ -1,7 +1,7 @@
 // The merchants' pages against the code: every error code is documented, and the pages build on each other.
 import { readdirSync, readFileSync } from 'node:fs';
 import { HTTP_STATUS } from '../../src/domain/errors.js';
-import { GUIDES } from '../../src/http/openapi/guides.js';
+import { GUIDES } from '../../src/platform/http/openapi/guides.js';
 import { blocksOf, steady } from '../support/docs/page-blocks.js';
 
 const pageOf = (name: string): string => readFileSync(`docs/${name}.md`, 'utf8');

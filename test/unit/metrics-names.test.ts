@@ -1,6 +1,6 @@
 // Names and types of every process's metrics, checked by Prometheus's own tool.
 import { spawnSync } from 'node:child_process';
-import { Metrics } from '../../src/observability/metrics.js';
+import { Metrics } from '../../src/platform/observability/metrics.js';
 
 const isThere = spawnSync('promtool', ['--version']).status === 0;
 // promtool is in Debian's package prometheus.

@@ -1,12 +1,12 @@
 // Untrusted text in places where a terminal, a shell, a log or a page could interpret it.
 import { execFileSync } from 'node:child_process';
-import { curlOfRequest } from '../../src/console/signed-snippets.js';
+import { curlOfRequest } from '../../src/modules/console/signed-snippets.js';
 import { EMAIL_ADDRESS } from '../../src/domain/email-address.js';
 import { ApiError } from '../../src/domain/errors.js';
 import { forTerminal, jsonForTerminal, nameFault } from '../../src/domain/printable.js';
-import { logCause } from '../../src/http/pipeline/error.filter.js';
-import { isAdminHost } from '../../src/observability/admin-hosts.js';
-import { projectNameOf } from '../../src/projects/project-name.js';
+import { logCause } from '../../src/platform/http/pipeline/error.filter.js';
+import { isAdminHost } from '../../src/platform/observability/admin-hosts.js';
+import { projectNameOf } from '../../src/modules/projects/project-name.js';
 import { openLog } from '../support/log.js';
 
 describe('a name', () => {

@@ -1,6 +1,6 @@
 // The order of password computations when many wait, and leaving the queue.
-import { networkOf } from '../../src/http/pipeline/source-address.js';
-import { PasswordQueue, type PasswordSlot } from '../../src/people/password-queue.js';
+import { networkOf } from '../../src/platform/http/pipeline/source-address.js';
+import { PasswordQueue, type PasswordSlot } from '../../src/modules/people/password-queue.js';
 
 /** Resolves once all current work waits for something else. */
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

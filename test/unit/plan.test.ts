@@ -1,6 +1,6 @@
 // The next steps of an order, from its recorded state alone: the reliability rules as a table.
-import { DELIVERY_DEATHS_MAX, isEnding, planFor, type Plan } from '../../src/fulfilment/plan/plan.js';
-import type { Tally, ClaimedLeg, ClaimedOrder, ClaimedTx } from '../../src/fulfilment/loop/claimed-order.js';
+import { DELIVERY_DEATHS_MAX, isEnding, planFor, type Plan } from '../../src/modules/fulfilment/plan/plan.js';
+import type { Tally, ClaimedLeg, ClaimedOrder, ClaimedTx } from '../../src/modules/fulfilment/loop/claimed-order.js';
 import { energy, sun } from '../../src/domain/units.js';
 
 const UNSENT_MAX_SEC = 600;

@@ -1,5 +1,5 @@
 // The forecast of sales per hour: ends of rentals, and the day in which used energy recovers.
-import { forecast, FORECAST_HOURS, soldOutAt } from '../../src/pool/forecast.js';
+import { forecast, FORECAST_HOURS, soldOutAt } from '../../src/modules/pool/forecast.js';
 
 const HOUR = 24n * 1_000_000n;
 const NO_TRANSACTIONS = { freeTransactions: 0n, recoveringTransactions: 0n };

@@ -1,5 +1,5 @@
 // The database URL: one host or several, in libpq's syntax.
-import { postgresHosts } from '../../src/base/postgres-url.js';
+import { postgresHosts } from '../../src/platform/support/postgres-url.js';
 
 test.each([
   ['postgres://u:p@h1:5432,h2:5433/db', ['postgres://u:p@h1:5432/db', 'postgres://u:p@h2:5433/db']],

@@ -20,11 +20,11 @@ import {
   rowFor,
   warningFor,
 } from '../../src/domain/price.js';
-import { priceFloor } from '../../src/pool/bandwidth.js';
-import { newQuoteId, openQuote, sealQuote, type OpenQuote } from '../../src/quotes/quote-token.js';
+import { priceFloor } from '../../src/modules/pool/bandwidth.js';
+import { newQuoteId, openQuote, sealQuote, type OpenQuote } from '../../src/modules/quotes/quote-token.js';
 import { callerPart, deployerPart } from '../../src/domain/energy-share.js';
 import { addressWord, energyFor, firstWord, recipientOf, showsTransfer, uintWord } from '../../src/domain/sizing.js';
-import { Sealer, sealKey } from '../../src/base/seal.js';
+import { Sealer, sealKey } from '../../src/platform/support/seal.js';
 
 const ROWS = [
   { durationMaxSec: 3600, sunPerEnergy: 45n },

@@ -1,4 +1,4 @@
-import { restSec } from '../../src/reconciliation/reconciler.js';
+import { restSec } from '../../src/modules/reconciliation/reconciler.js';
 
 it('the rest between passes is proportional to their duration, and bounded', () => {
   expect(restSec(60, 1)).toBe(60);

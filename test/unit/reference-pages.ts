@@ -1,6 +1,6 @@
 // The generated parts of docs/: members of every request and answer, error codes, and meanings of metrics.
 import { HTTP_STATUS, type ErrorCode } from '../../src/domain/errors.js';
-import { ERROR_HELP, ERROR_TOPICS } from '../../src/http/openapi/openapi-errors.js';
+import { ERROR_HELP, ERROR_TOPICS } from '../../src/platform/http/openapi/openapi-errors.js';
 
 interface Schema {
   readonly $ref?: string;

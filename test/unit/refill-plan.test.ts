@@ -1,5 +1,5 @@
 // The refill plan of an auto-delegated address, from its current and expected energy: pure rules.
-import { planRefill, type Need, type StandingRental } from '../../src/auto-delegations/refill-plan.js';
+import { planRefill, type Need, type StandingRental } from '../../src/modules/auto-delegations/refill-plan.js';
 import type { Energy } from '../../src/domain/units.js';
 
 const CLOCK_MS = 1_000_000_000;

@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { withMargin } from '../../src/domain/conversion.js';
 import { energy, rateE8, type Energy } from '../../src/domain/units.js';
-import { creditsOfWorth, judge, JUMP_PERCENT, PEG_MIN, valuedAt } from '../../src/deposits/judgement.js';
-import { energyOfSun, sunForEnergy } from '../../src/pool/energy-ratio.js';
+import { creditsOfWorth, judge, JUMP_PERCENT, PEG_MIN, valuedAt } from '../../src/modules/deposits/judgement.js';
+import { energyOfSun, sunForEnergy } from '../../src/modules/pool/energy-ratio.js';
 
 it('rounds the credits of a deposit down', () => {
   expect(creditsOfWorth(9_999_999n)).toBe(0n);

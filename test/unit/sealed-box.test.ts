@@ -1,7 +1,7 @@
 // Secrets sealed to a public key: only the holder of the purpose's key can open them, not the sealing process.
 import { randomBytes } from 'node:crypto';
-import { BoxOpener, BoxSealer, isBox } from '../../src/base/sealed-box.js';
-import { Sealer, sealKey } from '../../src/base/seal.js';
+import { BoxOpener, BoxSealer, isBox } from '../../src/platform/support/sealed-box.js';
+import { Sealer, sealKey } from '../../src/platform/support/seal.js';
 
 const key = randomBytes(32);
 const opener = new BoxOpener(key);

@@ -3,10 +3,16 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { deriveSettings, PURPOSES_OF, readConfig, SECRET_SETTINGS, type Role } from '../../src/config/config.js';
-import { Sealers } from '../../src/base/sealers.js';
-import { isOpenToOthers } from '../../src/base/secret-file.js';
-import { SEAL_PURPOSES } from '../../src/base/seal.js';
+import {
+  deriveSettings,
+  PURPOSES_OF,
+  readConfig,
+  SECRET_SETTINGS,
+  type Role,
+} from '../../src/platform/config/config.js';
+import { Sealers } from '../../src/platform/support/sealers.js';
+import { isOpenToOthers } from '../../src/platform/support/secret-file.js';
+import { SEAL_PURPOSES } from '../../src/platform/support/seal.js';
 import { settings } from '../support/cli.js';
 
 const MASTER_KEY = randomBytes(32).toString('base64');

@@ -27,9 +27,9 @@ function found(): Record<string, string[]> {
 
 test('only listening connections and migrations keep session state, and they bypass a pooler', () => {
   expect(found()).toEqual({
-    'people/session-feed.ts': ['LISTEN'],
-    'projects/project-feed.ts': ['LISTEN'],
-    'store/migrate.ts': ['SET of the session', 'advisory lock of the session'],
+    'modules/people/session-feed.ts': ['LISTEN'],
+    'modules/projects/project-feed.ts': ['LISTEN'],
+    'platform/database/migrate.ts': ['SET of the session', 'advisory lock of the session'],
   });
 });
 

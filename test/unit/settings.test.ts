@@ -1,5 +1,5 @@
 // Accepted and refused values of each kind of setting, with the operator's messages.
-import { ConfigError, readConfig } from '../../src/config/config.js';
+import { ConfigError, readConfig } from '../../src/platform/config/config.js';
 import { settings } from '../support/cli.js';
 
 const read = (more: Record<string, string | undefined>) =>

@@ -8,11 +8,11 @@ import {
   ORDER_TRANSITIONS,
   REFILL_LEAD_SEC,
 } from '../../src/domain/order-state.js';
-import { FUNCTIONS, TRIGGERS } from '../../src/store/expected-schema.js';
-import { compensationsOf, extensionsOf, legsOf } from '../../src/store/order-details-sql.js';
-import { RETURN_IS_PAID } from '../../src/store/paid-return.js';
-import { LOCK_WAIT_MS, REFUSAL_SQLSTATE } from '../../src/store/refusals.js';
-import { SQL_FILES } from '../../src/store/sql-files.js';
+import { FUNCTIONS, TRIGGERS } from '../../src/platform/database/expected-schema.js';
+import { compensationsOf, extensionsOf, legsOf } from '../../src/platform/database/order-details-sql.js';
+import { RETURN_IS_PAID } from '../../src/platform/database/paid-return.js';
+import { LOCK_WAIT_MS, REFUSAL_SQLSTATE } from '../../src/platform/database/refusals.js';
+import { SQL_FILES } from '../../src/platform/database/sql-files.js';
 
 type Transitions = Readonly<Record<string, readonly string[]>>;
 

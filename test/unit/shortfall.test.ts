@@ -1,4 +1,4 @@
-import { shortfall, type HeldLeg } from '../../src/pool/shortfall.js';
+import { shortfall, type HeldLeg } from '../../src/modules/pool/shortfall.js';
 
 const leg = (sun: number, more: Partial<HeldLeg> = {}): HeldLeg => ({
   sun: BigInt(sun),

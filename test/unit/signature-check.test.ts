@@ -3,8 +3,8 @@ import { createHash, createHmac } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { mistakeOfHmac } from '../../src/auth/signature-mistakes.js';
-import { runCli } from '../../src/operator/cli.js';
+import { mistakeOfHmac } from '../../src/modules/auth/signature-mistakes.js';
+import { runCli } from '../../src/modules/operator/cli.js';
 import { canonical, hmacHeaders } from '../support/api/client.js';
 
 const API_KEY = 'test_api_key_123';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { canonicalForms, signCanonical, verifySignature } from '../../src/auth/signature.js';
-import { StrictJsonError, readStrictJson, type StrictBody } from '../../src/http/body/strict-json.js';
+import { canonicalForms, signCanonical, verifySignature } from '../../src/modules/auth/signature.js';
+import { StrictJsonError, readStrictJson, type StrictBody } from '../../src/platform/http/body/strict-json.js';
 
 interface Vector {
   readonly name: string;

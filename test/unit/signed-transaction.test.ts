@@ -2,14 +2,14 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { TronWeb } from 'tronweb';
-import { addressBytes, addressFromBytes } from '../../src/chain/address.js';
-import { txidOf } from '../../src/chain/block.js';
+import { addressBytes, addressFromBytes } from '../../src/platform/chain/address.js';
+import { txidOf } from '../../src/platform/chain/block.js';
 import {
   buildTransaction,
   parseTransaction,
   sameAction,
   type ChainAction,
-} from '../../src/chain/signed-transaction.js';
+} from '../../src/platform/chain/signed-transaction.js';
 import { sun } from '../../src/domain/units.js';
 
 const { transactionBuilder: builder } = new TronWeb({ fullHost: 'http://127.0.0.1:1' });

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
-import { NO_REASON, reasonOfFault, reasonOfRevert } from '../../src/quotes/revert-reason.js';
-import { SelectorFault, readSelector } from '../../src/simulation/selector.js';
+import { NO_REASON, reasonOfFault, reasonOfRevert } from '../../src/modules/quotes/revert-reason.js';
+import { SelectorFault, readSelector } from '../../src/modules/simulation/selector.js';
 
 interface Step {
   readonly step: string;

@@ -1,4 +1,4 @@
-import { StrictJsonError, compareUtf8, readStrictJson } from '../../src/http/body/strict-json.js';
+import { StrictJsonError, compareUtf8, readStrictJson } from '../../src/platform/http/body/strict-json.js';
 
 const read = (text: string | Buffer) => readStrictJson(Buffer.isBuffer(text) ? text : Buffer.from(text));
 const nested = (depth: number, open = '{"a":', close = '}') => `${open.repeat(depth)}1${close.repeat(depth)}`;

@@ -1,22 +1,22 @@
 // The declared writers of each table, compared with the source. Other modules call these to change a row.
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** The modules that write each table. `store/sql` are the database's own functions. */
+/** The folders of src/modules and src/platform that write each table. `sql` are the database's own functions. */
 const WRITERS: Readonly<Record<string, readonly string[]>> = {
-  api_key: ['auth', 'projects', 'store/sql'],
-  archived_chain_tx: ['store/sql'],
-  archived_leg: ['store/sql'],
-  archived_orders: ['store/sql'],
-  asset_rate: ['deposits', 'store/sql'],
-  audit_log: ['store'],
-  auto_delegation: ['auto-delegations', 'store/sql'],
+  api_key: ['auth', 'projects', 'sql'],
+  archived_chain_tx: ['sql'],
+  archived_leg: ['sql'],
+  archived_orders: ['sql'],
+  asset_rate: ['deposits', 'sql'],
+  audit_log: ['database'],
+  auto_delegation: ['auto-delegations', 'sql'],
   blacklisted_address: ['deposits'],
   broadcast: ['fulfilment'],
   chain_tx: ['fulfilment', 'reconciliation'],
   clock_mark: ['fulfilment'],
   console_session: ['people'],
-  credit_account: ['billing', 'store/sql'],
-  credit_entry: ['billing', 'store/sql'],
+  credit_account: ['billing', 'sql'],
+  credit_entry: ['billing', 'sql'],
   credit_request: ['billing'],
   deposit: ['deposits'],
   deposit_account: ['deposits'],
@@ -24,35 +24,35 @@ const WRITERS: Readonly<Record<string, readonly string[]>> = {
   deposit_cursor: ['blocks'],
   deposit_movement: ['deposits'],
   deposit_return: ['deposits'],
-  deposit_sum: ['deposits', 'store/sql'],
+  deposit_sum: ['deposits', 'sql'],
   deposit_sweep_address: ['deposits'],
   deposit_token: ['deposits'],
-  event: ['events', 'projects', 'store/sql'],
+  event: ['events', 'projects', 'sql'],
   event_numbering: ['events'],
-  event_position: ['events', 'store/sql'],
+  event_position: ['events', 'sql'],
   explained_finding: ['pool'],
   ignored_transfer: ['deposits'],
   invitation: ['people'],
   mail_refusal: ['notifications'],
   judged_credits: ['reconciliation'],
   judged_entries: ['reconciliation'],
-  key_canary: ['store'],
-  leg: ['orders', 'reconciliation', 'store/sql'],
+  key_canary: ['database'],
+  leg: ['orders', 'reconciliation', 'sql'],
   membership: ['people'],
-  market_state: ['billing', 'store'],
-  notification: ['notifications', 'store/sql'],
-  open_chain_tx: ['costs', 'fulfilment', 'pool', 'reconciliation', 'store/sql'],
-  open_leg: ['fulfilment', 'pool', 'reconciliation', 'store/sql'],
-  open_orders: ['fulfilment', 'pool', 'reconciliation', 'store/sql', 'test-projects'],
-  order_extension: ['store/sql'],
-  order_key: ['store/sql'],
-  order_replay: ['orders', 'store/sql'],
-  orders: ['orders', 'reconciliation', 'store/sql'],
+  market_state: ['billing', 'database'],
+  notification: ['notifications', 'sql'],
+  open_chain_tx: ['costs', 'fulfilment', 'pool', 'reconciliation', 'sql'],
+  open_leg: ['fulfilment', 'pool', 'reconciliation', 'sql'],
+  open_orders: ['fulfilment', 'pool', 'reconciliation', 'sql', 'test-projects'],
+  order_extension: ['sql'],
+  order_key: ['sql'],
+  order_replay: ['orders', 'sql'],
+  orders: ['orders', 'reconciliation', 'sql'],
   orphan_tx: ['pool', 'reconciliation'],
   parked_payment: ['deposits'],
   person: ['people'],
-  pool_slot: ['fulfilment', 'pool', 'store/sql'],
-  pool_wallet: ['fulfilment', 'pool', 'store/sql'],
+  pool_slot: ['fulfilment', 'pool', 'sql'],
+  pool_wallet: ['fulfilment', 'pool', 'sql'],
   pool_wallet_day: ['pool'],
   price_row: ['quotes'],
   project: ['projects'],
@@ -69,26 +69,30 @@ const WRITERS: Readonly<Record<string, readonly string[]>> = {
   token_state: ['deposits'],
   unsearched_block: ['reconciliation'],
   webhook_act: ['webhooks'],
-  webhook_delivery: ['sender', 'store/sql', 'webhooks'],
+  webhook_delivery: ['sender', 'sql', 'webhooks'],
   webhook_destination: ['sender'],
   webhook_endpoint: ['sender', 'webhooks'],
-  webhook_state: ['sender', 'store/sql', 'webhooks'],
+  webhook_state: ['sender', 'sql', 'webhooks'],
 };
 
 /** Tables or columns that only one file may write. */
 const FILES: readonly (readonly [string, string, RegExp])[] = [
-  ['orders.judged', 'src/reconciliation/judged-records.ts', /\bSET\b[^`]*\bjudged = true/],
+  ['orders.judged', 'src/modules/reconciliation/judged-records.ts', /\bSET\b[^`]*\bjudged = true/],
   [
     'judged_credits and judged_entries',
-    'src/reconciliation/judged-records.ts',
+    'src/modules/reconciliation/judged-records.ts',
     sql('judged_credits', 'judged_entries'),
   ],
-  ['a new row of orphan_tx', 'src/reconciliation/unrecorded-search.ts', /\b(INSERT INTO|DELETE FROM) orphan_tx\b/],
-  ['a wallet’s books_fault', 'src/pool/sales-hold.ts', /\bSET books_fault =/],
-  ['sales_stop and explained_finding', 'src/pool/sales-hold.ts', sql('sales_stop', 'explained_finding')],
-  ['credit_request', 'src/billing/credit-requests.ts', sql('credit_request')],
-  ['price_row', 'src/quotes/prices.ts', /\.repository\(PriceRow\)/],
-  ['project', 'src/projects/projects.ts', /\.repository\(Project\)/],
+  [
+    'a new row of orphan_tx',
+    'src/modules/reconciliation/unrecorded-search.ts',
+    /\b(INSERT INTO|DELETE FROM) orphan_tx\b/,
+  ],
+  ['a wallet’s books_fault', 'src/modules/pool/sales-hold.ts', /\bSET books_fault =/],
+  ['sales_stop and explained_finding', 'src/modules/pool/sales-hold.ts', sql('sales_stop', 'explained_finding')],
+  ['credit_request', 'src/modules/billing/credit-requests.ts', sql('credit_request')],
+  ['price_row', 'src/modules/quotes/prices.ts', /\.repository\(PriceRow\)/],
+  ['project', 'src/modules/projects/projects.ts', /\.repository\(Project\)/],
 ];
 
 function sql(...tables: readonly string[]): RegExp {
@@ -96,7 +100,7 @@ function sql(...tables: readonly string[]): RegExp {
 }
 
 const files = readdirSync('src', { recursive: true, encoding: 'utf8' })
-  .filter((path) => /\.ts$|^store\/sql\/functions\//.test(path) && !/^signer\/|^store\/migrations\//.test(path))
+  .filter((path) => /\.ts$|\/sql\/functions\//.test(path) && !/^modules\/signer\/|\/migrations\//.test(path))
   .map((path) => ({ path: `src/${path}`, text: readFileSync(`src/${path}`, 'utf8') }));
 
 const tableOf = new Map(
@@ -107,7 +111,11 @@ const tableOf = new Map(
   ),
 );
 
-const moduleOf = (path: string): string => /^src\/(store\/sql|\w[\w-]*)/.exec(path)![1]!;
+const folderOf = (path: string): string =>
+  /^src\/platform\/database\/(sql)\/|^src\/\w+\/([\w-]+)/
+    .exec(path)!
+    .slice(1)
+    .find((name) => name !== undefined)!;
 
 /**
  * Returns the tables written by a file: by SQL statements, and through a transaction's repositories. A named query
@@ -124,12 +132,12 @@ function writesOf(text: string): string[] {
 }
 
 test('exactly the declared modules write each table of the schema', () => {
-  const tables = readFileSync('src/store/schema.txt', 'utf8').matchAll(/^column (\w+)\./gm);
+  const tables = readFileSync('src/platform/database/schema.txt', 'utf8').matchAll(/^column (\w+)\./gm);
   expect(Object.keys(WRITERS).sort()).toEqual([...new Set([...tables].map(([, table]) => table))].sort());
   const found: Record<string, Set<string>> = Object.fromEntries(
     Object.keys(WRITERS).map((table) => [table, new Set()]),
   );
-  for (const { path, text } of files) for (const table of writesOf(text)) found[table]!.add(moduleOf(path));
+  for (const { path, text } of files) for (const table of writesOf(text)) found[table]!.add(folderOf(path));
   const writers = Object.entries(found).map(([table, modules]) => [table, [...modules].sort()]);
   expect(Object.fromEntries(writers)).toEqual(WRITERS);
 });

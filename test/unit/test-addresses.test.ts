@@ -1,9 +1,9 @@
 // The receivers of test projects: hashes of their names, recomputed here, and the moves of an order to each.
 import { createHash } from 'node:crypto';
-import { addressFromBytes, isAddress } from '../../src/chain/address.js';
+import { addressFromBytes, isAddress } from '../../src/platform/chain/address.js';
 import { ORDER_TRANSITIONS, type OrderStatus } from '../../src/domain/order-state.js';
 import { TEST_ADDRESSES, testAddressName, type TestAddressName } from '../../src/domain/test-addresses.js';
-import { nextMove, type PlayedOrder, type TestMove } from '../../src/test-projects/test-play.js';
+import { nextMove, type PlayedOrder, type TestMove } from '../../src/modules/test-projects/test-play.js';
 
 const NAMES = Object.keys(TEST_ADDRESSES) as TestAddressName[];
 

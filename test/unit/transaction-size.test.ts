@@ -1,5 +1,5 @@
-import { buildTransfer } from '../../src/chain/transfer-transaction.js';
-import { bandwidthOfCall } from '../../src/chain/transaction-size.js';
+import { buildTransfer } from '../../src/platform/chain/transfer-transaction.js';
+import { bandwidthOfCall } from '../../src/platform/chain/transaction-size.js';
 import { newChainAccount } from '../../packages/local/src/chain-account.js';
 
 const SIGNATURE_AND_RESULT = 67 + 64;

@@ -5,9 +5,9 @@ import {
   payTokenTransfer,
   payTrxTransfer,
   type AddressFunds,
-} from '../../src/deposits/transfer-costs.js';
-import { energyAfterNextStep } from '../../src/chain/dynamic-energy.js';
-import type { TransferPrices } from '../../src/chain/transfer-prices.js';
+} from '../../src/modules/deposits/transfer-costs.js';
+import { energyAfterNextStep } from '../../src/platform/chain/dynamic-energy.js';
+import type { TransferPrices } from '../../src/platform/chain/transfer-prices.js';
 
 const PRICES: TransferPrices = {
   energyFeeSun: 100n,

@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
-import { addressFromBytes, addressFromHex } from '../../src/chain/address.js';
-import type { JsonObject } from '../../src/chain/json.js';
-import { transfersOf } from '../../src/chain/transfers.js';
+import { addressFromBytes, addressFromHex } from '../../src/platform/chain/address.js';
+import type { JsonObject } from '../../src/platform/chain/json.js';
+import { transfersOf } from '../../src/platform/chain/transfers.js';
 import { rawDataOf, RUNS, wire } from '../support/chain/hostile-bytes.js';
 
 const account = (filler: number): Buffer => Buffer.concat([Buffer.of(0x41), Buffer.alloc(20, filler)]);

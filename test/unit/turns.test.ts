@@ -1,6 +1,6 @@
 // A bounded number of concurrent turns, in order, with a time limit.
-import { DeadlineError } from '../../src/base/clock.js';
-import { Semaphore } from '../../src/base/semaphore.js';
+import { DeadlineError } from '../../src/platform/support/clock.js';
+import { Semaphore } from '../../src/platform/support/semaphore.js';
 
 /** Work that ends on command. */
 function held(): { readonly work: () => Promise<void>; readonly end: () => void; readonly begun: () => boolean } {

@@ -1,7 +1,7 @@
 // Amounts as people type them: the accepted forms, and the message for every other.
 import { InvalidArgumentError } from 'commander';
 import { dollarsText, dollarsTyped, wholeTyped } from '../../src/domain/typed-amount.js';
-import { creditsArg, integerArg } from '../../src/operator/arguments.js';
+import { creditsArg, integerArg } from '../../src/modules/operator/arguments.js';
 
 const USD = 10_000_000n;
 

@@ -3,8 +3,13 @@
 import fc from 'fast-check';
 import type { Usage } from '../../packages/devnet/src/accounts.js';
 import { increase, spend } from '../../packages/devnet/src/resources.js';
-import type { ReclaimReading, RunningRental } from '../../src/fulfilment/loop/claimed-order.js';
-import { compensationFor, leftoverOf, lostEnergyOf, unrecovered } from '../../src/fulfilment/plan/usage-losses.js';
+import type { ReclaimReading, RunningRental } from '../../src/modules/fulfilment/loop/claimed-order.js';
+import {
+  compensationFor,
+  leftoverOf,
+  lostEnergyOf,
+  unrecovered,
+} from '../../src/modules/fulfilment/plan/usage-losses.js';
 import { sun } from '../../src/domain/units.js';
 
 /** Ten energy for each TRX. */

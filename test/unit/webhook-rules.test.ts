@@ -1,9 +1,9 @@
 // The rules of webhooks without a connection: allowed targets, retry times and signatures.
 import { createHmac } from 'node:crypto';
-import { readSenderConfig } from '../../src/config/sender-config.js';
-import { ATTEMPTS_MAX, delayAfterMs, retryAfterSecOf } from '../../src/sender/schedule.js';
-import { signedHeaders } from '../../src/webhooks/webhook-signature.js';
-import { AddressRules } from '../../src/webhooks/address-rules.js';
+import { readSenderConfig } from '../../src/platform/config/sender-config.js';
+import { ATTEMPTS_MAX, delayAfterMs, retryAfterSecOf } from '../../src/modules/sender/schedule.js';
+import { signedHeaders } from '../../src/modules/webhooks/webhook-signature.js';
+import { AddressRules } from '../../src/modules/webhooks/address-rules.js';
 
 const OPEN = { ports: [443, 8443], allowNetworks: [], denyNetworks: [], allowHttp: false };
 const rules = (more: object = {}): AddressRules => new AddressRules({ ...OPEN, ...more });

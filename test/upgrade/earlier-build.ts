@@ -9,7 +9,7 @@ import { buildWithRehearsal } from './rehearsal.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const CACHE = join(ROOT, '.cache', 'upgrade');
-const MIGRATIONS = 'src/store/migrations';
+const MIGRATIONS = 'src/platform/database/migrations';
 const BUILD_LIMIT_MS = 300_000;
 const GIT_LIMIT_MS = 60_000;
 const run = promisify(execFile);

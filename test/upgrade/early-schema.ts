@@ -2,7 +2,7 @@
 // meanwhile; no process of the service runs then. The services must use only features of the older schema: anything
 // else fails with an error.
 import pg from 'pg';
-import { MIGRATION_NAMES } from '../../src/store/data-source.js';
+import { MIGRATION_NAMES } from '../../src/platform/database/data-source.js';
 
 const CONNECTION_LIMIT_MS = 10_000;
 const STATEMENT_LIMIT_MS = 30_000;

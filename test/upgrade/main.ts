@@ -6,8 +6,8 @@ import { parseArgs } from 'node:util';
 import { ChaosCluster } from '../chaos/cluster.js';
 import { playRound } from '../chaos/round.js';
 import { logFor } from '../chaos/workspace.js';
-import { sleep } from '../../src/base/clock.js';
-import { openParts } from '../../src/operator/operator.module.js';
+import { sleep } from '../../src/platform/support/clock.js';
+import { openParts } from '../../src/modules/operator/operator.module.js';
 import { onEarlierSchema } from './early-schema.js';
 import { buildsOfUpgrade } from './earlier-build.js';
 

@@ -2,8 +2,8 @@
 // release may do on a busy database: a column on every partition, an index, and a function made again.
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { MIGRATION_NAMES } from '../../src/store/data-source.js';
-import { FUNCTIONS } from '../../src/store/expected-schema.js';
+import { MIGRATION_NAMES } from '../../src/platform/database/data-source.js';
+import { FUNCTIONS } from '../../src/platform/database/expected-schema.js';
 import { bindBuild, copyOfBuild, type Build } from '../chaos/workspace.js';
 
 const NAME = 'Rehearsal1760000000999';
@@ -21,11 +21,11 @@ const DOWN = ['ALTER TABLE orders DROP COLUMN rehearsal'];
 export async function buildWithRehearsal(): Promise<Build> {
   const build = await copyOfBuild();
   try {
-    await writeFile(join(build.dist, 'store/migrations/0999-rehearsal.js'), migration());
-    const path = join(build.dist, 'store/data-source.js');
+    await writeFile(join(build.dist, 'platform/database/migrations/0999-rehearsal.js'), migration());
+    const path = join(build.dist, 'platform/database/data-source.js');
     const source = await readFile(path, 'utf8');
     const patched = source.replace(/^(const MIGRATIONS = \[[^\]]*)\]/m, `$1, ${NAME}]`);
-    if (patched === source) throw new Error('dist/store/data-source.js has no list of migrations');
+    if (patched === source) throw new Error('dist/platform/database/data-source.js has no list of migrations');
     await writeFile(path, `import { ${NAME} } from './migrations/0999-rehearsal.js';\n${patched}`);
     await bindBuild(build.dist);
     (MIGRATION_NAMES as string[]).push(NAME);

@@ -3,7 +3,7 @@ import { MantineProvider } from '@mantine/core';
 import { QueryClient, QueryClientProvider, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { Router, useLocation } from 'wouter';
-import type { SessionAnswer, SessionEvent } from '../../../src/console/api-shapes.js';
+import type { SessionAnswer, SessionEvent } from '../../../src/modules/console/api-shapes.js';
 import { handle } from './api/client.js';
 import { Refusal } from './api/failure.js';
 import { keepSession, useSession } from './api/session.js';

@@ -1,7 +1,7 @@
 /** Routes for signed-in users, by audience. A project page has the same path for both audiences. */
 import { useMemo, type ReactNode } from 'react';
 import { Redirect, Route, Switch, useLocation } from 'wouter';
-import type { SessionAnswer } from '../../../src/console/api-shapes.js';
+import type { SessionAnswer } from '../../../src/modules/console/api-shapes.js';
 import { NotFoundPage } from './screens/not-found-page.js';
 import { NoProjectPage } from './screens/merchant/no-project-page.js';
 import { AutoDelegationPage } from './screens/merchant/auto-delegation-page.js';

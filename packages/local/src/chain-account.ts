@@ -1,7 +1,7 @@
 // A plain account on the local chain, and the transactions that set a world up. The node builds them; this code signs.
 import { createHash, randomBytes } from 'node:crypto';
-import { addressToHex } from '../../../src/chain/address.js';
-import { addressOfKey, signWithKey } from '../../../src/chain/keys.js';
+import { addressToHex } from '../../../src/platform/chain/address.js';
+import { addressOfKey, signWithKey } from '../../../src/platform/chain/keys.js';
 import { reasonOf } from '../../../src/domain/errors.js';
 import { until } from './wait.js';
 

@@ -2,10 +2,14 @@
  * The demo's history on the local chain. Every delegation, reclaim, activation and payment is a signed transaction in a
  * block of its time, so the database records agree with the chain.
  */
-import { addressBytes } from '../../../src/chain/address.js';
-import type { BlockHead } from '../../../src/chain/block.js';
-import { signWithKey } from '../../../src/chain/keys.js';
-import { buildTransaction, signedTransactionHex, type ChainAction } from '../../../src/chain/signed-transaction.js';
+import { addressBytes } from '../../../src/platform/chain/address.js';
+import type { BlockHead } from '../../../src/platform/chain/block.js';
+import { signWithKey } from '../../../src/platform/chain/keys.js';
+import {
+  buildTransaction,
+  signedTransactionHex,
+  type ChainAction,
+} from '../../../src/platform/chain/signed-transaction.js';
 import { sun } from '../../../src/domain/units.js';
 import { namedChainAccount, transferParameter, type ChainAccount } from './chain-account.js';
 import { PROFILES } from './demo-plan.js';

@@ -6,7 +6,7 @@
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import pg from 'pg';
-import { Sealer, sealKey } from '../../../src/base/seal.js';
+import { Sealer, sealKey } from '../../../src/platform/support/seal.js';
 import { putOnChain, type PastOnChain } from './demo-chain.js';
 import { DAY_MS, planOrders, PROFILES } from './demo-plan.js';
 import { refusedRows, rowsOf, type Places, type Row } from './demo-rows.js';

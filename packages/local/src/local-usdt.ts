@@ -1,6 +1,6 @@
 // The local chain's token: behaves like USDT on the main net and uses the same energy. See contracts/LocalUsdt.sol for
 // the behaviour and contracts/README.md for the figures.
-import { addressToHex } from '../../../src/chain/address.js';
+import { addressToHex } from '../../../src/platform/chain/address.js';
 import { namedChainAccount, type ChainAccount } from './chain-account.js';
 import {
   LOCAL_USDT_ABI,

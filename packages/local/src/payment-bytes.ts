@@ -1,7 +1,7 @@
 /** Signed bytes of TRX transfers and contract calls. Wallets make these; the service itself never does. */
 import { createHash } from 'node:crypto';
-import type { BlockHead } from '../../../src/chain/block.js';
-import { signWithKey } from '../../../src/chain/keys.js';
+import type { BlockHead } from '../../../src/platform/chain/block.js';
+import { signWithKey } from '../../../src/platform/chain/keys.js';
 
 const FEE_LIMIT_SUN = 100_000_000n;
 /** Source: Tron.proto, Transaction.Contract.ContractType. */

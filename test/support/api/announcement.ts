@@ -1,7 +1,7 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { until } from '../../../packages/local/src/wait.js';
-import { monotonicMs } from '../../../src/base/clock.js';
-import { ProjectDirectory } from '../../../src/projects/project-directory.js';
+import { monotonicMs } from '../../../src/platform/support/clock.js';
+import { ProjectDirectory } from '../../../src/modules/projects/project-directory.js';
 
 /**
  * Changes the project or its keys. Returns once the project cache of every process in `processes` is no older than the

@@ -1,18 +1,18 @@
 // The market of one process beside others, on the database and chain of a quote fixture.
-import { nodeOptionsOf } from '../../../src/chain/configured-nodes.js';
-import { NodePool } from '../../../src/chain/node-pool.js';
-import { TronNode } from '../../../src/chain/node.js';
-import { TronClient } from '../../../src/chain/tron.client.js';
-import { readConfig } from '../../../src/config/config.js';
-import { Market } from '../../../src/quotes/market.js';
-import { createDataSource } from '../../../src/store/data-source.js';
-import { Database } from '../../../src/store/database.js';
+import { nodeOptionsOf } from '../../../src/platform/chain/configured-nodes.js';
+import { NodePool } from '../../../src/platform/chain/node-pool.js';
+import { TronNode } from '../../../src/platform/chain/node.js';
+import { TronClient } from '../../../src/platform/chain/tron.client.js';
+import { readConfig } from '../../../src/platform/config/config.js';
+import { Market } from '../../../src/modules/quotes/market.js';
+import { createDataSource } from '../../../src/platform/database/data-source.js';
+import { Database } from '../../../src/platform/database/database.js';
 import { openLog } from '../log.js';
 import { settings } from '../cli.js';
 import { WHO } from '../chain/quote-chain.js';
 import type { QuoteFixture } from './quote-fixture.js';
 import { asRole } from '../../setup/roles.js';
-import { PoolWallet } from '../../../src/store/entities/pool-wallet.entity.js';
+import { PoolWallet } from '../../../src/platform/database/entities/pool-wallet.entity.js';
 
 export interface MarketProcess {
   readonly market: Market;

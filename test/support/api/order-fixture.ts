@@ -1,9 +1,9 @@
 // A service for tests of orders: chain, Postgres, Redis, one API in this process, a filled pool. No worker runs.
-import { OrderTermination } from '../../../src/fulfilment/plan/order-termination.js';
-import { FulfilmentEvents } from '../../../src/fulfilment/fulfilment-events.js';
-import type { ClaimedOrder } from '../../../src/fulfilment/loop/claimed-order.js';
+import { OrderTermination } from '../../../src/modules/fulfilment/plan/order-termination.js';
+import { FulfilmentEvents } from '../../../src/modules/fulfilment/fulfilment-events.js';
+import type { ClaimedOrder } from '../../../src/modules/fulfilment/loop/claimed-order.js';
 import { openLog } from '../log.js';
-import { Metrics } from '../../../src/observability/metrics.js';
+import { Metrics } from '../../../src/platform/observability/metrics.js';
 import type { Answer, Customer } from './client.js';
 import { retryWithoutConnection } from '../database/pool-retry.js';
 import { fillPool, openApi, serviceEnv, type TestApi } from './factory.js';

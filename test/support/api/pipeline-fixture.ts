@@ -1,22 +1,22 @@
 // The request pipeline in front of small handlers: the real server, guard, filter, Postgres and Redis. The handlers
 // only echo their input.
 import { Body, Controller, Get, HttpCode, Module, Param, Post, type INestApplication } from '@nestjs/common';
-import { AuthModule } from '../../../src/auth/auth.module.js';
-import { Ledger } from '../../../src/billing/ledger.js';
-import { sleep } from '../../../src/base/clock.js';
-import { readConfig, type Config } from '../../../src/config/config.js';
+import { AuthModule } from '../../../src/modules/auth/auth.module.js';
+import { Ledger } from '../../../src/modules/billing/ledger.js';
+import { sleep } from '../../../src/platform/support/clock.js';
+import { readConfig, type Config } from '../../../src/platform/config/config.js';
 import { ApiError, isErrorCode } from '../../../src/domain/errors.js';
-import { Caller } from '../../../src/http/pipeline/request-context.js';
-import { readIdempotencyKey } from '../../../src/http/pipeline/idempotency-key.js';
-import { Log } from '../../../src/observability/logger.js';
-import { Metrics } from '../../../src/observability/metrics.js';
-import { readWait } from '../../../src/http/pipeline/prefer.js';
-import { RouteOptionsOf, SIMULATE_BODY_LIMIT_BYTES } from '../../../src/http/pipeline/route-options.js';
-import { createHttpApp, drain, serverOf } from '../../../src/http/pipeline/server.js';
-import { IsInteger, IsText, Optional, SaleBounds } from '../../../src/http/body/member-rules.js';
-import { Projects } from '../../../src/projects/projects.js';
-import { PlatformModule } from '../../../src/platform.module.js';
-import { Database } from '../../../src/store/database.js';
+import { Caller } from '../../../src/platform/http/pipeline/request-context.js';
+import { readIdempotencyKey } from '../../../src/platform/http/pipeline/idempotency-key.js';
+import { Log } from '../../../src/platform/observability/logger.js';
+import { Metrics } from '../../../src/platform/observability/metrics.js';
+import { readWait } from '../../../src/platform/http/pipeline/prefer.js';
+import { RouteOptionsOf, SIMULATE_BODY_LIMIT_BYTES } from '../../../src/platform/http/pipeline/route-options.js';
+import { createHttpApp, drain, serverOf } from '../../../src/platform/http/pipeline/server.js';
+import { IsInteger, IsText, Optional, SaleBounds } from '../../../src/platform/http/body/member-rules.js';
+import { Projects } from '../../../src/modules/projects/projects.js';
+import { PlatformModule } from '../../../src/platform/platform.module.js';
+import { Database } from '../../../src/platform/database/database.js';
 import { Customer } from './client.js';
 import { openAsOwner } from './factory.js';
 import { openLog } from '../log.js';

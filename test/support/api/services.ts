@@ -1,21 +1,21 @@
 // The services behind the operator's commands, on the owner's database connection.
 import type { INestApplicationContext } from '@nestjs/common';
-import { Sealers } from '../../../src/base/sealers.js';
-import { Ledger } from '../../../src/billing/ledger.js';
-import { TronClient } from '../../../src/chain/tron.client.js';
-import { BlockCursor } from '../../../src/blocks/block-cursor.js';
-import { Config } from '../../../src/config/config.js';
-import { DepositAddresses } from '../../../src/deposits/deposit-addresses.js';
-import { DepositTokens } from '../../../src/deposits/deposit-tokens.js';
-import { PoolWallets } from '../../../src/pool/pool-wallets.js';
-import { ApiKeys } from '../../../src/projects/api-keys.js';
-import { Projects } from '../../../src/projects/projects.js';
-import type { Database } from '../../../src/store/database.js';
-import { ApiKey } from '../../../src/store/entities/api-key.entity.js';
-import { CreditEntry } from '../../../src/store/entities/credit-entry.entity.js';
-import { DepositAddress } from '../../../src/store/entities/deposit-account.entity.js';
-import { PoolWallet } from '../../../src/store/entities/pool-wallet.entity.js';
-import { Project } from '../../../src/store/entities/project.entity.js';
+import { Sealers } from '../../../src/platform/support/sealers.js';
+import { Ledger } from '../../../src/modules/billing/ledger.js';
+import { TronClient } from '../../../src/platform/chain/tron.client.js';
+import { BlockCursor } from '../../../src/platform/blocks/block-cursor.js';
+import { Config } from '../../../src/platform/config/config.js';
+import { DepositAddresses } from '../../../src/modules/deposits/deposit-addresses.js';
+import { DepositTokens } from '../../../src/modules/deposits/deposit-tokens.js';
+import { PoolWallets } from '../../../src/modules/pool/pool-wallets.js';
+import { ApiKeys } from '../../../src/modules/projects/api-keys.js';
+import { Projects } from '../../../src/modules/projects/projects.js';
+import type { Database } from '../../../src/platform/database/database.js';
+import { ApiKey } from '../../../src/platform/database/entities/api-key.entity.js';
+import { CreditEntry } from '../../../src/platform/database/entities/credit-entry.entity.js';
+import { DepositAddress } from '../../../src/platform/database/entities/deposit-account.entity.js';
+import { PoolWallet } from '../../../src/platform/database/entities/pool-wallet.entity.js';
+import { Project } from '../../../src/platform/database/entities/project.entity.js';
 
 export const ledgerOn = (database: Database): Ledger =>
   new Ledger(database, database.source.getRepository(CreditEntry));

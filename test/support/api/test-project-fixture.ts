@@ -1,9 +1,9 @@
 // A service with a test project, and a player of test orders whose time a test controls.
-import { Numberer } from '../../../src/events/numberer.js';
-import { Metrics } from '../../../src/observability/metrics.js';
-import { createDataSource } from '../../../src/store/data-source.js';
-import { Database } from '../../../src/store/database.js';
-import { TestOrders } from '../../../src/test-projects/test-orders.js';
+import { Numberer } from '../../../src/modules/events/numberer.js';
+import { Metrics } from '../../../src/platform/observability/metrics.js';
+import { createDataSource } from '../../../src/platform/database/data-source.js';
+import { Database } from '../../../src/platform/database/database.js';
+import { TestOrders } from '../../../src/modules/test-projects/test-orders.js';
 import { HmacCustomer, type Answer } from './client.js';
 import { makeCustomer, type TestApi } from './factory.js';
 import { openLog } from '../log.js';

@@ -2,7 +2,7 @@
 // lying nodes. It compares the balances on chain with the amounts of the rows.
 import { pbkdf2Sync } from 'node:crypto';
 import { HDKey } from '@scure/bip32';
-import { addressToHex } from '../../../src/chain/address.js';
+import { addressToHex } from '../../../src/platform/chain/address.js';
 import type { Wallet } from '../../../packages/local/src/chain-account.js';
 import type { ReadRows } from '../webhooks/webhook-judge.js';
 

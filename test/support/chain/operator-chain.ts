@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TronWeb } from 'tronweb';
-import { addressOfKey } from '../../../src/chain/keys.js';
+import { addressOfKey } from '../../../src/platform/chain/keys.js';
 import { startNode } from '../../../packages/local/src/processes.js';
 
 /** Returns the key of a name, the same in every run. */

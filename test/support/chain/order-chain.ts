@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { addressOfKey, signWithKey } from '../../../src/chain/keys.js';
+import { addressOfKey, signWithKey } from '../../../src/platform/chain/keys.js';
 import { localUsdtContracts } from '../../../packages/local/src/local-usdt.js';
 import { startNode } from '../../../packages/local/src/processes.js';
 

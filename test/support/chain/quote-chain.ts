@@ -5,7 +5,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { addressFromBytes, addressToHex } from '../../../src/chain/address.js';
+import { addressFromBytes, addressToHex } from '../../../src/platform/chain/address.js';
 import { keccak256 } from '../../../packages/devnet/src/address.js';
 import { startNode } from '../../../packages/local/src/processes.js';
 import { strictTokenCode, strictTokenStorage, type StrictTokenState } from '../../devnet/contracts/strict-token.js';

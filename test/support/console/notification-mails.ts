@@ -1,6 +1,6 @@
 // The notification mails of one person: makes them due, and reads their state.
 import { until } from '../../../packages/local/src/wait.js';
-import type { Database } from '../../../src/store/database.js';
+import type { Database } from '../../../src/platform/database/database.js';
 import type { Account } from './console-fixture.js';
 
 export const MAIL_LIMIT_MS = 60_000;

@@ -6,7 +6,7 @@ export const ENDED_AMOUNT_SUN = 7_000_000_000n;
 /** UUIDs of version 7 as the service makes them, dated ten days ago. */
 const QUOTE_ID = `(lpad(to_hex((extract(epoch FROM now() - interval '10 days') * 1000)::bigint + g / 100), 12, '0')
   || '7' || substr(md5('a' || g), 1, 3) || '8' || substr(md5('b' || g), 1, 15))::uuid`;
-/** The hash of the order's request, as src/orders/request-hash.ts forms it. */
+/** The hash of the order's request, as src/modules/orders/request-hash.ts forms it. */
 const REQUEST_HASH = `sha256(convert_to(CASE k.kind WHEN 'activation' THEN '["activate","' || $4::text || '"]'
   ELSE '["orders","direct","' || $4::text || '","' || k.energy || '",' || k.duration || ']' END, 'UTF8'))`;
 /** A six-byte timestamp ends each transaction and makes it unique. */

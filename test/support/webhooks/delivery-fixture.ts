@@ -1,6 +1,6 @@
 // Webhook tests with a sender: a webhook fixture, receivers, and senders that step on demand.
 import type { INestApplicationContext } from '@nestjs/common';
-import type { Database } from '../../../src/store/database.js';
+import type { Database } from '../../../src/platform/database/database.js';
 import type { HmacCustomer } from '../api/client.js';
 import { openReceivers, type Receivers, type Taken } from './receivers.js';
 import { openSender, type TestSender } from './sender.js';

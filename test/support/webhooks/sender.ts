@@ -2,10 +2,10 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { until } from '../../../packages/local/src/wait.js';
-import { deriveSettings } from '../../../src/config/config.js';
-import { readSenderConfig } from '../../../src/config/sender-config.js';
-import { SenderModule } from '../../../src/sender.module.js';
-import { SenderLoop } from '../../../src/sender/sender-loop.js';
+import { deriveSettings } from '../../../src/platform/config/config.js';
+import { readSenderConfig } from '../../../src/platform/config/sender-config.js';
+import { SenderModule } from '../../../src/apps/sender/sender.module.js';
+import { SenderLoop } from '../../../src/modules/sender/sender-loop.js';
 import { openLog } from '../log.js';
 import { envAs } from '../../setup/roles.js';
 

@@ -1,6 +1,6 @@
 // Database, Redis and API for tests of webhooks. Its chain is unreachable.
-import { Numberer } from '../../../src/events/numberer.js';
-import { Metrics } from '../../../src/observability/metrics.js';
+import { Numberer } from '../../../src/modules/events/numberer.js';
+import { Metrics } from '../../../src/platform/observability/metrics.js';
 import { HmacCustomer } from '../api/client.js';
 import { AUTHOR, makeCustomer, openApi, type TestApi } from '../api/factory.js';
 import { openLog } from '../log.js';

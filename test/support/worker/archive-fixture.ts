@@ -1,8 +1,8 @@
 // Ended orders on the fulfilment fixture, ready for the archive.
-import { CostRecorder } from '../../../src/costs/cost-recorder.js';
-import { Numberer } from '../../../src/events/numberer.js';
-import { Metrics } from '../../../src/observability/metrics.js';
-import { OrderArchive } from '../../../src/orders/order-archive.js';
+import { CostRecorder } from '../../../src/modules/costs/cost-recorder.js';
+import { Numberer } from '../../../src/modules/events/numberer.js';
+import { Metrics } from '../../../src/platform/observability/metrics.js';
+import { OrderArchive } from '../../../src/modules/orders/order-archive.js';
 import { openLog } from '../log.js';
 import { api, mine, receivers, settledOrder, SOLID_LAG, type SteppedWorker } from './fulfilment-fixture.js';
 

@@ -1,6 +1,6 @@
 // Reads the records of extended orders on the fulfilment fixture, and changes them with triggers off.
 import type { HmacCustomer } from '../api/client.js';
-import { verifyRecords } from '../../../src/verify/verify.js';
+import { verifyRecords } from '../../../src/modules/verify/verify.js';
 import { api, fixtureDatabaseUrl } from './fulfilment-fixture.js';
 import { asAdmin } from '../../setup/admin.js';
 

@@ -1,6 +1,6 @@
 // Auto-delegations on the fulfilment fixture: set as a merchant would, read from the records.
 import type { Credits } from '../../../src/domain/units.js';
-import { Refills } from '../../../src/auto-delegations/refills.js';
+import { Refills } from '../../../src/modules/auto-delegations/refills.js';
 import type { Customer } from '../api/client.js';
 import { keepSelling } from '../api/factory.js';
 import type { SteppedWorker } from './fulfilment-fixture.js';

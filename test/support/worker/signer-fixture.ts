@@ -5,12 +5,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { addressOfKey } from '../../../src/chain/keys.js';
-import { buildTransaction, type ChainAction } from '../../../src/chain/signed-transaction.js';
-import { SignerRefusedError, SocketSigner } from '../../../src/chain/socket-signer.js';
+import { addressOfKey } from '../../../src/platform/chain/keys.js';
+import { buildTransaction, type ChainAction } from '../../../src/platform/chain/signed-transaction.js';
+import { SignerRefusedError, SocketSigner } from '../../../src/platform/chain/socket-signer.js';
 import { sun } from '../../../src/domain/units.js';
-import { SignerServer, type SignerEvent } from '../../../src/signer/server.js';
-import { readSignerSettings, type SignerSettings } from '../../../src/signer/settings.js';
+import { SignerServer, type SignerEvent } from '../../../src/modules/signer/server.js';
+import { readSignerSettings, type SignerSettings } from '../../../src/modules/signer/settings.js';
 
 const key = (name: string): Buffer => createHash('sha256').update(name).digest();
 const address = (name: string): string => addressOfKey(key(name));

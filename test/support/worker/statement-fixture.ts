@@ -1,8 +1,8 @@
 // Past months for tests of statements: moves new entries to past dates, and closes months as a worker does.
 import { credits } from '../../../src/domain/units.js';
-import { Metrics } from '../../../src/observability/metrics.js';
-import { StatementClosing } from '../../../src/statements/statement-closing.js';
-import type { Database } from '../../../src/store/database.js';
+import { Metrics } from '../../../src/platform/observability/metrics.js';
+import { StatementClosing } from '../../../src/modules/statements/statement-closing.js';
+import type { Database } from '../../../src/platform/database/database.js';
 import { AUTHOR, openAsOwner } from '../api/factory.js';
 import { openLog } from '../log.js';
 import type { OrderFixture } from '../api/order-fixture.js';

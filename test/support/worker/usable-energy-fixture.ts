@@ -1,6 +1,6 @@
 // Rentals of one receiver on the local chain, with real energy usage, for tests of the energy that stays usable.
-import { TronClient } from '../../../src/chain/tron.client.js';
-import { verifyRecords } from '../../../src/verify/verify.js';
+import { TronClient } from '../../../src/platform/chain/tron.client.js';
+import { verifyRecords } from '../../../src/modules/verify/verify.js';
 import { api, callers, type SteppedWorker, mine, orderOf, rent, useEnergy } from './fulfilment-fixture.js';
 
 /** Chain time, in blocks of three seconds. */

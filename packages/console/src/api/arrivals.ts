@@ -1,7 +1,7 @@
 /** New events of a project while one of its pages is open. */
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
-import type { Arrivals } from '../../../../src/console/data-shapes.js';
+import type { Arrivals } from '../../../../src/modules/console/data-shapes.js';
 import { get } from './client.js';
 
 /** Pause between two polls. TRON makes a block every three seconds. */

@@ -1,2 +1,2 @@
 /** One order with its related records, as its page reads it. */
-export type { OrderStory as OrderHistory } from '../../../../src/console/data-shapes.js';
+export type { OrderStory as OrderHistory } from '../../../../src/modules/console/data-shapes.js';

@@ -1,6 +1,6 @@
 /** Queries for one project's data. Their keys share a prefix, so an arrival invalidates all of them. */
 import { useInfiniteQuery, useQuery, type QueryKey } from '@tanstack/react-query';
-import type { Page } from '../../../../src/console/data-shapes.js';
+import type { Page } from '../../../../src/modules/console/data-shapes.js';
 import { useProject } from '../shell/project.js';
 import { get, type Query } from './client.js';
 import { useRepeats } from './repeats.js';

@@ -1,6 +1,6 @@
 /** The session query and its updates. */
 import { useQuery, type Query, type QueryClient } from '@tanstack/react-query';
-import type { SessionAnswer } from '../../../../src/console/api-shapes.js';
+import type { SessionAnswer } from '../../../../src/modules/console/api-shapes.js';
 import { get, noteSignIn } from './client.js';
 import { Refusal } from './failure.js';
 

@@ -2,7 +2,7 @@
 import { Button } from '@mantine/core';
 import type { InfiniteData, UseInfiniteQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import type { Page } from '../../../../src/console/data-shapes.js';
+import type { Page } from '../../../../src/modules/console/data-shapes.js';
 import { byHand } from '../api/client.js';
 import { COMMON } from '../text/common.js';
 import { Loaded } from './loaded.js';

@@ -1,5 +1,5 @@
 /** A request for the merchant's own server, as a curl command and as a Node program. */
-import type { PlaygroundCall } from '../../../../src/console/integration-shapes.js';
+import type { PlaygroundCall } from '../../../../src/modules/console/integration-shapes.js';
 import { PLAYGROUND } from '../text/playground.js';
 import { CopyButton } from './copy.js';
 

@@ -1,5 +1,5 @@
 /** A status as a word and an icon; colour only supports them. */
-import type { DepositStatusName, OrderLine } from '../../../../src/console/data-shapes.js';
+import type { DepositStatusName, OrderLine } from '../../../../src/modules/console/data-shapes.js';
 import { STATUS } from '../text/status.js';
 import { Icon, type IconName } from './icons.js';
 

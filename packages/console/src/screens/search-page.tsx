@@ -1,7 +1,7 @@
 /** Search results. A single result opens its page immediately. */
 import { useQuery } from '@tanstack/react-query';
 import { Link, Redirect, useSearchParams } from 'wouter';
-import type { SearchAnswer, SearchHit } from '../../../../src/console/search-shapes.js';
+import type { SearchAnswer, SearchHit } from '../../../../src/modules/console/search-shapes.js';
 import { get } from '../api/client.js';
 import { grouped } from '../format/money.js';
 import { Groups, Moment } from '../parts/figures.js';

@@ -1,5 +1,5 @@
 /** Entries of the navigation rail and of the bottom bar. */
-import type { Audience } from '../../../../src/console/api-shapes.js';
+import type { Audience } from '../../../../src/modules/console/api-shapes.js';
 import type { IconName } from '../parts/icons.js';
 import { NAV } from '../text/nav.js';
 import { pathOf } from './project.js';

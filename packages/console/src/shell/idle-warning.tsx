@@ -2,7 +2,7 @@
 import { Button } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import type { SessionAnswer } from '../../../../src/console/api-shapes.js';
+import type { SessionAnswer } from '../../../../src/modules/console/api-shapes.js';
 import { useAct } from '../api/act.js';
 import { get } from '../api/client.js';
 import { keepSession } from '../api/session.js';

@@ -1,6 +1,6 @@
 /** The project in the page's path, and the paths to its pages and data. */
 import { createContext, useContext } from 'react';
-import type { ProjectMembership } from '../../../../src/console/api-shapes.js';
+import type { ProjectMembership } from '../../../../src/modules/console/api-shapes.js';
 
 /** A merchant has a membership of the project; an operator sees any project without one. */
 export interface ProjectOnPage {

@@ -1,7 +1,7 @@
 /** Search box, focused by "/". Merchants search their project, operators the whole service. */
 import { useEffect, useRef, useState, type SubmitEvent } from 'react';
 import { useLocation } from 'wouter';
-import type { SessionAnswer } from '../../../../src/console/api-shapes.js';
+import type { SessionAnswer } from '../../../../src/modules/console/api-shapes.js';
 import { withQuery } from '../api/client.js';
 import { Icon } from '../parts/icons.js';
 import { SEARCH } from '../text/search.js';

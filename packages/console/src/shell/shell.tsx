@@ -2,8 +2,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { Link, useLocation } from 'wouter';
-import type { SessionAnswer } from '../../../../src/console/api-shapes.js';
-import type { ProjectLine } from '../../../../src/console/operator-shapes.js';
+import type { SessionAnswer } from '../../../../src/modules/console/api-shapes.js';
+import type { ProjectLine } from '../../../../src/modules/console/operator-shapes.js';
 import { useAct } from '../api/act.js';
 import { get, post } from '../api/client.js';
 import { useIsOnline } from '../api/reach.js';

@@ -3,7 +3,11 @@ import { Button } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link, useLocation } from 'wouter';
-import type { KeepingPreview, OneAutoDelegation, SetCap } from '../../../../../src/console/integration-shapes.js';
+import type {
+  KeepingPreview,
+  OneAutoDelegation,
+  SetCap,
+} from '../../../../../src/modules/console/integration-shapes.js';
 import { dollarsTyped } from '../../../../../src/domain/typed-amount.js';
 import { toJsonInteger } from '../../../../../src/domain/units.js';
 import { useAct } from '../../api/act.js';

@@ -1,5 +1,5 @@
 /** State, pause reason and next step of an auto-delegation, as the list and its page show them. */
-import type { AutoDelegationShape } from '../../../../../src/console/integration-shapes.js';
+import type { AutoDelegationShape } from '../../../../../src/modules/console/integration-shapes.js';
 import { Moment } from '../../parts/figures.js';
 import { Status } from '../../parts/status.js';
 import { AUTO } from '../../text/auto-delegation.js';

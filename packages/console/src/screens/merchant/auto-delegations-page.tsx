@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core';
 import { useState } from 'react';
 import { Link, useLocation, useSearchParams } from 'wouter';
-import type { AutoDelegationShape } from '../../../../../src/console/integration-shapes.js';
+import type { AutoDelegationShape } from '../../../../../src/modules/console/integration-shapes.js';
 import { useArrivals } from '../../api/arrivals.js';
 import { usePages } from '../../api/project-data.js';
 import { grouped, usdExact } from '../../format/money.js';

@@ -1,5 +1,5 @@
 /** Columns shared by every list of deposits. */
-import type { DepositShape } from '../../../../../src/console/data-shapes.js';
+import type { DepositShape } from '../../../../../src/modules/console/data-shapes.js';
 import { assetText } from '../../format/money.js';
 import { Amount, Groups, Moment } from '../../parts/figures.js';
 import type { Column } from '../../parts/lines.js';

@@ -1,5 +1,5 @@
 /** The event log of a project, newest first. */
-import type { EventShape } from '../../../../../src/console/integration-shapes.js';
+import type { EventShape } from '../../../../../src/modules/console/integration-shapes.js';
 import { usePages } from '../../api/project-data.js';
 import { grouped } from '../../format/money.js';
 import { Moment } from '../../parts/figures.js';

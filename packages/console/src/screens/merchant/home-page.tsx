@@ -1,6 +1,6 @@
 /** Overview of a project: credits, open tasks, running rentals, savings and the last orders. */
 import { Link } from 'wouter';
-import type { MerchantHome } from '../../../../../src/console/integration-shapes.js';
+import type { MerchantHome } from '../../../../../src/modules/console/integration-shapes.js';
 import { useArrivals } from '../../api/arrivals.js';
 import { useProjectData } from '../../api/project-data.js';
 import { grouped, usd } from '../../format/money.js';

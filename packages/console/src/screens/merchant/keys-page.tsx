@@ -1,7 +1,7 @@
 /** API keys, their scopes, and the actions on them. */
 import { Button } from '@mantine/core';
 import { useState } from 'react';
-import type { ApiKeyShape, ChangeKey, KeySecret } from '../../../../../src/console/data-shapes.js';
+import type { ApiKeyShape, ChangeKey, KeySecret } from '../../../../../src/modules/console/data-shapes.js';
 import { post } from '../../api/client.js';
 import { useProjectData } from '../../api/project-data.js';
 import { Amount, Groups, Moment } from '../../parts/figures.js';

@@ -1,5 +1,5 @@
 import { Link } from 'wouter';
-import type { LedgerLine } from '../../../../../src/console/data-shapes.js';
+import type { LedgerLine } from '../../../../../src/modules/console/data-shapes.js';
 import { withQuery } from '../../api/client.js';
 import { usePages } from '../../api/project-data.js';
 import { assetText } from '../../format/money.js';

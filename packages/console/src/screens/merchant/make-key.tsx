@@ -1,7 +1,7 @@
 /** Creation of a key: its name, scopes and own limits. */
 import { Button, TextInput } from '@mantine/core';
 import { useState } from 'react';
-import type { KeyScope, KeySecret, MakeKey } from '../../../../../src/console/data-shapes.js';
+import type { KeyScope, KeySecret, MakeKey } from '../../../../../src/modules/console/data-shapes.js';
 import { SCOPES } from '../../../../../src/domain/scopes.js';
 import { useAct } from '../../api/act.js';
 import { post } from '../../api/client.js';

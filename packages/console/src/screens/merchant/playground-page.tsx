@@ -1,7 +1,11 @@
 /** Quotes and simulations without a key, and the matching requests for the merchant's own server. */
 import { TextInput } from '@mantine/core';
 import { useState } from 'react';
-import type { PlaygroundCall, PlaygroundQuote, TryQuote } from '../../../../../src/console/integration-shapes.js';
+import type {
+  PlaygroundCall,
+  PlaygroundQuote,
+  TryQuote,
+} from '../../../../../src/modules/console/integration-shapes.js';
 import { wholeTyped } from '../../../../../src/domain/typed-amount.js';
 import { toJsonInteger } from '../../../../../src/domain/units.js';
 import { useAct } from '../../api/act.js';

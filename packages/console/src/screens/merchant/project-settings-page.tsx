@@ -1,7 +1,7 @@
 import { Button, Checkbox, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { ChangeProject, ProjectSettings } from '../../../../../src/console/integration-shapes.js';
+import type { ChangeProject, ProjectSettings } from '../../../../../src/modules/console/integration-shapes.js';
 import { dollarsTyped, type TypedAmount } from '../../../../../src/domain/typed-amount.js';
 import { toJsonInteger } from '../../../../../src/domain/units.js';
 import { useAct } from '../../api/act.js';

@@ -1,5 +1,5 @@
 /** Refused requests with their reasons. */
-import type { RefusedShape } from '../../../../../src/console/integration-shapes.js';
+import type { RefusedShape } from '../../../../../src/modules/console/integration-shapes.js';
 import { usePages } from '../../api/project-data.js';
 import { Moment } from '../../parts/figures.js';
 import { Lines, type Column } from '../../parts/lines.js';

@@ -1,6 +1,6 @@
 /** Permanent revocation of a key. */
 import { useQueryClient } from '@tanstack/react-query';
-import type { ApiKeyShape, RevokedKey } from '../../../../../src/console/data-shapes.js';
+import type { ApiKeyShape, RevokedKey } from '../../../../../src/modules/console/data-shapes.js';
 import { useAct } from '../../api/act.js';
 import { post } from '../../api/client.js';
 import { announce } from '../../parts/live.js';

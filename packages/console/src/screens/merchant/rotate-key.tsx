@@ -1,7 +1,7 @@
 /** Rotation of a key: its effects, the overlap with the old secret, and the new secret, shown once. */
 import { Button } from '@mantine/core';
 import { useState } from 'react';
-import type { ApiKeyShape, KeySecret, MadeByKey, RotateKey } from '../../../../../src/console/data-shapes.js';
+import type { ApiKeyShape, KeySecret, MadeByKey, RotateKey } from '../../../../../src/modules/console/data-shapes.js';
 import { useAct } from '../../api/act.js';
 import { post } from '../../api/client.js';
 import { useProjectData } from '../../api/project-data.js';

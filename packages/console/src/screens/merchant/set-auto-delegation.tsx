@@ -5,7 +5,7 @@ import type {
   KeepingPreview,
   OneAutoDelegation,
   SetAutoDelegation,
-} from '../../../../../src/console/integration-shapes.js';
+} from '../../../../../src/modules/console/integration-shapes.js';
 import { dollarsText, dollarsTyped, wholeTyped } from '../../../../../src/domain/typed-amount.js';
 import { toJsonInteger } from '../../../../../src/domain/units.js';
 import { useAct } from '../../api/act.js';

@@ -2,7 +2,7 @@
 import { Button, Checkbox, Textarea } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { SetSources, SourcesCheck, SourcesShape } from '../../../../../src/console/data-shapes.js';
+import type { SetSources, SourcesCheck, SourcesShape } from '../../../../../src/modules/console/data-shapes.js';
 import { useAct } from '../../api/act.js';
 import { post } from '../../api/client.js';
 import { Moment } from '../../parts/figures.js';

@@ -1,6 +1,6 @@
 /** IP addresses that may use the project and its keys, and those that did. */
 import { useState } from 'react';
-import type { RecentCaller, SourcesShape } from '../../../../../src/console/data-shapes.js';
+import type { RecentCaller, SourcesShape } from '../../../../../src/modules/console/data-shapes.js';
 import { useProjectData } from '../../api/project-data.js';
 import { Moment } from '../../parts/figures.js';
 import { Lines, type Column } from '../../parts/lines.js';

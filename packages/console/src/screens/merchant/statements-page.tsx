@@ -1,5 +1,5 @@
 /** The closed months of a project. */
-import type { StatementLine } from '../../../../../src/console/data-shapes.js';
+import type { StatementLine } from '../../../../../src/modules/console/data-shapes.js';
 import { usePages } from '../../api/project-data.js';
 import { grouped, usd } from '../../format/money.js';
 import { Lines, type Column } from '../../parts/lines.js';

@@ -5,7 +5,7 @@ import type {
   DepositAddressShape,
   DepositShape,
   Page as PageOf,
-} from '../../../../../src/console/data-shapes.js';
+} from '../../../../../src/modules/console/data-shapes.js';
 import { useArrivals } from '../../api/arrivals.js';
 import { Refusal } from '../../api/failure.js';
 import { useProjectData } from '../../api/project-data.js';

@@ -1,7 +1,11 @@
 /** Form for the URL, events and description of a new or an existing webhook. */
 import { Button, Checkbox, TextInput } from '@mantine/core';
 import { useState } from 'react';
-import type { ChangeWebhook, MakeWebhook, WebhookShape } from '../../../../../src/console/integration-shapes.js';
+import type {
+  ChangeWebhook,
+  MakeWebhook,
+  WebhookShape,
+} from '../../../../../src/modules/console/integration-shapes.js';
 import { useAct } from '../../api/act.js';
 import { Dialog } from '../../parts/dialog.js';
 import { Form } from '../../parts/form.js';

@@ -3,7 +3,11 @@ import { Button } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'wouter';
-import type { ChangeWebhook, DeliveryShape, WebhookShape } from '../../../../../src/console/integration-shapes.js';
+import type {
+  ChangeWebhook,
+  DeliveryShape,
+  WebhookShape,
+} from '../../../../../src/modules/console/integration-shapes.js';
 import { useAct } from '../../api/act.js';
 import { post } from '../../api/client.js';
 import { usePages, useProjectData } from '../../api/project-data.js';

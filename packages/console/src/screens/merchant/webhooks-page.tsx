@@ -2,7 +2,11 @@
 import { Button } from '@mantine/core';
 import { useState } from 'react';
 import { Link } from 'wouter';
-import type { MakeWebhook, WebhookSecret, WebhookShape } from '../../../../../src/console/integration-shapes.js';
+import type {
+  MakeWebhook,
+  WebhookSecret,
+  WebhookShape,
+} from '../../../../../src/modules/console/integration-shapes.js';
 import { useAct } from '../../api/act.js';
 import { post } from '../../api/client.js';
 import { useProjectData } from '../../api/project-data.js';

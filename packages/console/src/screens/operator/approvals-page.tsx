@@ -7,7 +7,7 @@ import type {
   BookedCredits,
   CreditRequestLine,
   CreditRequestList,
-} from '../../../../../src/console/operator-shapes.js';
+} from '../../../../../src/modules/console/operator-shapes.js';
 import { useAct } from '../../api/act.js';
 import { post } from '../../api/client.js';
 import { useReadEvery } from '../../api/project-data.js';

@@ -1,4 +1,4 @@
-import type { ServiceAct } from '../../../../../src/console/system-shapes.js';
+import type { ServiceAct } from '../../../../../src/modules/console/system-shapes.js';
 import { usePages } from '../../api/project-data.js';
 import { Filter, isFilteredBy, useFiltered } from '../../parts/filter.js';
 import { Moment } from '../../parts/figures.js';

@@ -7,7 +7,7 @@ import type {
   BookedCredits,
   CreditRequestList,
   ProjectLine,
-} from '../../../../../src/console/operator-shapes.js';
+} from '../../../../../src/modules/console/operator-shapes.js';
 import { dollarsTyped } from '../../../../../src/domain/typed-amount.js';
 import { toJsonInteger } from '../../../../../src/domain/units.js';
 import { useAct } from '../../api/act.js';

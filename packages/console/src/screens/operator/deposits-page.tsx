@@ -1,6 +1,6 @@
 /** Deposits of all projects. */
 import { Link } from 'wouter';
-import type { OperatorDeposit } from '../../../../../src/console/operator-shapes.js';
+import type { OperatorDeposit } from '../../../../../src/modules/console/operator-shapes.js';
 import { usePages } from '../../api/project-data.js';
 import { Filter, isFilteredBy, useFiltered, type FilterField } from '../../parts/filter.js';
 import { Lines, type Column } from '../../parts/lines.js';

@@ -1,5 +1,5 @@
 /** Overview of the service: inbox, capacity, today against the median, nodes, workers and ledger. */
-import type { OperatorDays, OperatorHome } from '../../../../../src/console/operator-shapes.js';
+import type { OperatorDays, OperatorHome } from '../../../../../src/modules/console/operator-shapes.js';
 import { useReadEvery } from '../../api/project-data.js';
 import { grouped, trxRound, usd, usdCents } from '../../format/money.js';
 import { span } from '../../format/time.js';

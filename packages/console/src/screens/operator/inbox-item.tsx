@@ -1,6 +1,6 @@
 /** One inbox item, with the command that resolves it. */
 import { Link } from 'wouter';
-import type { InboxItem } from '../../../../../src/console/operator-shapes.js';
+import type { InboxItem } from '../../../../../src/modules/console/operator-shapes.js';
 import { Command } from '../../parts/command.js';
 import { Moment } from '../../parts/figures.js';
 import { Notice, type Tone } from '../../parts/notice.js';

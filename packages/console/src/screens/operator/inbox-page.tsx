@@ -1,5 +1,5 @@
 /** All inbox items by severity. */
-import type { InboxItem } from '../../../../../src/console/operator-shapes.js';
+import type { InboxItem } from '../../../../../src/modules/console/operator-shapes.js';
 import { useReadEvery } from '../../api/project-data.js';
 import { Moment } from '../../parts/figures.js';
 import { Loaded } from '../../parts/loaded.js';

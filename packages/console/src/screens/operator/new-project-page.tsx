@@ -2,8 +2,8 @@
 import { Checkbox, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { Link } from 'wouter';
-import type { InvitedAnswer, InviteRequest } from '../../../../../src/console/api-shapes.js';
-import type { MadeProject, MakeProject } from '../../../../../src/console/operator-shapes.js';
+import type { InvitedAnswer, InviteRequest } from '../../../../../src/modules/console/api-shapes.js';
+import type { MadeProject, MakeProject } from '../../../../../src/modules/console/operator-shapes.js';
 import { dollarsTyped } from '../../../../../src/domain/typed-amount.js';
 import { toJsonInteger } from '../../../../../src/domain/units.js';
 import { useAct } from '../../api/act.js';

@@ -1,5 +1,5 @@
 /** Orders of all projects. */
-import type { OperatorOrderLine } from '../../../../../src/console/operator-shapes.js';
+import type { OperatorOrderLine } from '../../../../../src/modules/console/operator-shapes.js';
 import { usePages } from '../../api/project-data.js';
 import { Lines, type Column } from '../../parts/lines.js';
 import { LoadedPages } from '../../parts/loaded-pages.js';

@@ -1,6 +1,6 @@
 /** The pool's wallets, and the forecast of released capacity. */
 import { useQuery } from '@tanstack/react-query';
-import type { PoolShape } from '../../../../../src/console/operator-shapes.js';
+import type { PoolShape } from '../../../../../src/modules/console/operator-shapes.js';
 import { get } from '../../api/client.js';
 import { grouped, shortly, trxRound } from '../../format/money.js';
 import { Chart } from '../../parts/chart.js';

@@ -8,7 +8,7 @@ import type {
   PricePreview,
   PriceTable,
   SavePrice,
-} from '../../../../../src/console/operator-shapes.js';
+} from '../../../../../src/modules/console/operator-shapes.js';
 import { wholeTyped, type TypedAmount } from '../../../../../src/domain/typed-amount.js';
 import { toJsonInteger } from '../../../../../src/domain/units.js';
 import { useAct } from '../../api/act.js';

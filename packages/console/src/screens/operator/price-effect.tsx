@@ -1,5 +1,5 @@
 /** The effect that a price change would have had on the last 30 days: figures, two bars and an explanation. */
-import type { PricePreview } from '../../../../../src/console/operator-shapes.js';
+import type { PricePreview } from '../../../../../src/modules/console/operator-shapes.js';
 import { grouped, usd } from '../../format/money.js';
 import { localDay, span } from '../../format/time.js';
 import { Amount } from '../../parts/figures.js';

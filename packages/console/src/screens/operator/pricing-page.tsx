@@ -2,7 +2,7 @@
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { PriceLine, PriceTable } from '../../../../../src/console/operator-shapes.js';
+import type { PriceLine, PriceTable } from '../../../../../src/modules/console/operator-shapes.js';
 import { get } from '../../api/client.js';
 import { useSignedIn } from '../../api/session.js';
 import { grouped, percent, rateText, trx } from '../../format/money.js';

@@ -1,7 +1,7 @@
 /** All projects, newest first, page by page. */
 import { useState } from 'react';
 import { Link } from 'wouter';
-import type { ProjectLine } from '../../../../../src/console/operator-shapes.js';
+import type { ProjectLine } from '../../../../../src/modules/console/operator-shapes.js';
 import { usePages } from '../../api/project-data.js';
 import { useSignedIn } from '../../api/session.js';
 import { usd } from '../../format/money.js';

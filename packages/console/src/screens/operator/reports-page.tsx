@@ -3,7 +3,7 @@ import { Button, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState, type SubmitEvent } from 'react';
 import { useSearchParams } from 'wouter';
-import type { ReportFigures, ReportShape } from '../../../../../src/console/operator-shapes.js';
+import type { ReportFigures, ReportShape } from '../../../../../src/modules/console/operator-shapes.js';
 import { get, withQuery } from '../../api/client.js';
 import { assetText, grouped, shortly, usd, usdCents } from '../../format/money.js';
 import { everyDay } from '../../format/time.js';

@@ -1,6 +1,11 @@
 /** State of the service as the database records it: nodes, workers, doctor and verify. */
 import type { ReactNode } from 'react';
-import type { NodeUse, SystemFinding, SystemShape, WorkLine } from '../../../../../src/console/system-shapes.js';
+import type {
+  NodeUse,
+  SystemFinding,
+  SystemShape,
+  WorkLine,
+} from '../../../../../src/modules/console/system-shapes.js';
 import { useReadEvery } from '../../api/project-data.js';
 import { grouped } from '../../format/money.js';
 import { span } from '../../format/time.js';

@@ -1,5 +1,5 @@
 /** Agreement of records and chain, active sale stops, and explained findings. */
-import type { SystemShape } from '../../../../../src/console/system-shapes.js';
+import type { SystemShape } from '../../../../../src/modules/console/system-shapes.js';
 import { Command } from '../../parts/command.js';
 import { Moment } from '../../parts/figures.js';
 import { Facts, Lines, type Column } from '../../parts/lines.js';

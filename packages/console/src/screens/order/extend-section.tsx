@@ -1,7 +1,7 @@
 /** Extension of a running rental: its current cost, and the request that buys it. A console session cannot buy. */
 import { TextInput } from '@mantine/core';
 import { useState } from 'react';
-import type { PlaygroundExtension, TryExtension } from '../../../../../src/console/integration-shapes.js';
+import type { PlaygroundExtension, TryExtension } from '../../../../../src/modules/console/integration-shapes.js';
 import { wholeTyped } from '../../../../../src/domain/typed-amount.js';
 import { toJsonInteger } from '../../../../../src/domain/units.js';
 import { useAct } from '../../api/act.js';

@@ -1,5 +1,5 @@
 /** The order's price, the cost of burning, refunds, and its ledger entries. */
-import type { LedgerLine } from '../../../../../src/console/data-shapes.js';
+import type { LedgerLine } from '../../../../../src/modules/console/data-shapes.js';
 import type { OrderHistory } from '../../api/order-history.js';
 import { rateText, trx } from '../../format/money.js';
 import { span } from '../../format/time.js';

@@ -1,5 +1,5 @@
 /** Details of an order for the operator only: legs, attempts with evidence, and sends. */
-import type { OperatorOrder } from '../../../../../src/console/data-shapes.js';
+import type { OperatorOrder } from '../../../../../src/modules/console/data-shapes.js';
 import { trx } from '../../format/money.js';
 import { Groups, Moment } from '../../parts/figures.js';
 import { Lines, type Column } from '../../parts/lines.js';

@@ -2,7 +2,7 @@
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
-import type { NewCount, OrderLine, Page as PageOf } from '../../../../../src/console/data-shapes.js';
+import type { NewCount, OrderLine, Page as PageOf } from '../../../../../src/modules/console/data-shapes.js';
 import { byHand, get, withQuery, type Query } from '../../api/client.js';
 import { usePages } from '../../api/project-data.js';
 import { grouped } from '../../format/money.js';

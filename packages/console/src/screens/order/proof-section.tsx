@@ -1,5 +1,5 @@
 /** The order's on-chain evidence, and commands to verify it at a node of the reader's choice. */
-import type { EnergyReading, OrderProof } from '../../../../../src/console/data-shapes.js';
+import type { EnergyReading, OrderProof } from '../../../../../src/modules/console/data-shapes.js';
 import type { OrderHistory } from '../../api/order-history.js';
 import { grouped, trx } from '../../format/money.js';
 import { CopyButton } from '../../parts/copy.js';

@@ -1,6 +1,6 @@
 /** The original request, the deliveries to the project's webhooks, and the raw data. */
 import { useQueryClient } from '@tanstack/react-query';
-import type { OrderDelivery } from '../../../../../src/console/data-shapes.js';
+import type { OrderDelivery } from '../../../../../src/modules/console/data-shapes.js';
 import type { OrderHistory } from '../../api/order-history.js';
 import { useAct } from '../../api/act.js';
 import { post } from '../../api/client.js';

@@ -1,5 +1,5 @@
 /** The order's timeline. Chain time and database time have separate columns. */
-import type { OrderMoment } from '../../../../../src/console/data-shapes.js';
+import type { OrderMoment } from '../../../../../src/modules/console/data-shapes.js';
 import { grouped } from '../../format/money.js';
 import { Groups, Moment } from '../../parts/figures.js';
 import { Lines, type Column } from '../../parts/lines.js';

@@ -1,5 +1,5 @@
 /** Explains a refund: reason, known facts, and the next step. */
-import type { RefundReason } from '../../../../../src/console/data-shapes.js';
+import type { RefundReason } from '../../../../../src/modules/console/data-shapes.js';
 import { Amount, Moment } from '../../parts/figures.js';
 import { Icon } from '../../parts/icons.js';
 import { Section } from '../../parts/page.js';

@@ -3,7 +3,7 @@ import { Button } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'wouter';
-import type { NotificationChoice, NotificationsAnswer } from '../../../../../src/console/api-shapes.js';
+import type { NotificationChoice, NotificationsAnswer } from '../../../../../src/modules/console/api-shapes.js';
 import {
   OPERATOR_NOTIFICATIONS,
   PROJECT_NOTIFICATIONS,

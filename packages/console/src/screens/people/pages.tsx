@@ -1,5 +1,5 @@
 /** Page wrappers: project team, operators, and the user's own security settings. */
-import type { LooksAnswer } from '../../../../../src/console/api-shapes.js';
+import type { LooksAnswer } from '../../../../../src/modules/console/api-shapes.js';
 import { useProjectData } from '../../api/project-data.js';
 import { useSignedIn } from '../../api/session.js';
 import { Moment } from '../../parts/figures.js';

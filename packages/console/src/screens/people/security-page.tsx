@@ -8,7 +8,7 @@ import type {
   SecurityAnswer,
   SessionAnswer,
   SessionItem,
-} from '../../../../../src/console/api-shapes.js';
+} from '../../../../../src/modules/console/api-shapes.js';
 import { useAct } from '../../api/act.js';
 import { get, post } from '../../api/client.js';
 import { keepSession, useSignedIn } from '../../api/session.js';

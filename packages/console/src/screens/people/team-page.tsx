@@ -10,7 +10,7 @@ import type {
   RoleRequest,
   TeamAnswer,
   TeamMember,
-} from '../../../../../src/console/api-shapes.js';
+} from '../../../../../src/modules/console/api-shapes.js';
 import { useAct } from '../../api/act.js';
 import { get, post } from '../../api/client.js';
 import { Dialog } from '../../parts/dialog.js';

@@ -2,7 +2,11 @@
 import { Button, Checkbox, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import type { CodeRequest, RecoveryCodesAnswer, SecondFactorSecret } from '../../../../../src/console/api-shapes.js';
+import type {
+  CodeRequest,
+  RecoveryCodesAnswer,
+  SecondFactorSecret,
+} from '../../../../../src/modules/console/api-shapes.js';
 import { useAct } from '../../api/act.js';
 import { post } from '../../api/client.js';
 import { keepSession } from '../../api/session.js';

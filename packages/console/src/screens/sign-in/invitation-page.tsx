@@ -3,7 +3,7 @@ import { Button, PasswordInput, TextInput } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useLocation } from 'wouter';
-import type { AcceptRequest, InvitationAnswer, SessionAnswer } from '../../../../../src/console/api-shapes.js';
+import type { AcceptRequest, InvitationAnswer, SessionAnswer } from '../../../../../src/modules/console/api-shapes.js';
 import { useAct } from '../../api/act.js';
 import { post } from '../../api/client.js';
 import { Refusal } from '../../api/failure.js';

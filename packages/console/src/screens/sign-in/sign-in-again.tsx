@@ -2,7 +2,7 @@
 import { Button, PasswordInput, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { ReauthenticateRequest, SessionAnswer } from '../../../../../src/console/api-shapes.js';
+import type { ReauthenticateRequest, SessionAnswer } from '../../../../../src/modules/console/api-shapes.js';
 import { useAct } from '../../api/act.js';
 import { post } from '../../api/client.js';
 import { keepSession, useSignedIn } from '../../api/session.js';

@@ -1,5 +1,5 @@
 /** Sign-in form over the current page after the session ended. The same person continues where they were. */
-import type { SessionAnswer } from '../../../../../src/console/api-shapes.js';
+import type { SessionAnswer } from '../../../../../src/modules/console/api-shapes.js';
 import { Dialog } from '../../parts/dialog.js';
 import { SIGN_IN } from '../../text/sign-in.js';
 import { EnrolForm } from './enrol.js';

@@ -2,7 +2,11 @@
 import { PasswordInput, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { SecondFactorRequest, SessionAnswer, SignInRequest } from '../../../../../src/console/api-shapes.js';
+import type {
+  SecondFactorRequest,
+  SessionAnswer,
+  SignInRequest,
+} from '../../../../../src/modules/console/api-shapes.js';
 import { useAct } from '../../api/act.js';
 import { post } from '../../api/client.js';
 import { keepSession } from '../../api/session.js';

@@ -1,7 +1,7 @@
 /** Pages before sign-in: password, code, and enrolment of the first second factor. */
 import { useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import type { SessionAnswer } from '../../../../../src/console/api-shapes.js';
+import type { SessionAnswer } from '../../../../../src/modules/console/api-shapes.js';
 import { useAct } from '../../api/act.js';
 import { post } from '../../api/client.js';
 import { keepSession } from '../../api/session.js';

@@ -1,0 +1,215 @@
+/** Auto-delegations as callers set them, and as answers and events show them (docs/interface.md §31). */
+import { IsInteger, IsText, Optional, Parameter } from '../../platform/http/body/member-rules.js';
+import { PageQuery } from '../../platform/http/body/page-query.js';
+import { invalidField } from '../../domain/errors.js';
+import { momentOf } from '../../domain/moment.js';
+import { credits, energy, type Credits, type Energy } from '../../domain/units.js';
+import { IsDuration, IsEnergy } from '../quotes/quote.dto.js';
+
+const DAY_SEC = 86_400;
+const IDLE_AFTER = { min: 60, max: 31_536_000 };
+const AMOUNT_MAX = Number.MAX_SAFE_INTEGER;
+
+/** A day, or the longest rental on sale if that is shorter. */
+const usualDurationSec = (longestSec: number | undefined): number => Math.min(DAY_SEC, longestSec ?? DAY_SEC);
+
+export class AutoDelegationRequest {
+  @IsEnergy('Energy to keep on the address, from any source. A refill restores this amount.')
+  declare readonly keep_energy: number;
+
+  @Optional()
+  @IsInteger(
+    ({ sales }) => ({ min: 1, max: sales.energyMax }),
+    'Buys a refill when less than this is usable. At most `keep_energy`; default 80 % of it.',
+  )
+  declare readonly refill_below?: number;
+
+  @Optional()
+  @IsDuration({ defaultOf: usualDurationSec })
+  declare readonly duration_sec?: number;
+
+  @Optional()
+  @IsInteger(() => ({ min: 1, max: AMOUNT_MAX }), 'Highest price to pay, in sun per energy.')
+  declare readonly max_sun_per_energy?: number;
+
+  @IsInteger(() => ({ min: 0, max: AMOUNT_MAX }), 'Most credits to spend in a UTC day; 0 buys nothing.')
+  declare readonly daily_cap_credits: number;
+
+  @Optional()
+  @IsInteger(() => IDLE_AFTER, 'Seconds without use after which it lets its rentals end and sleeps. Default 86 400.')
+  declare readonly idle_after_sec?: number;
+
+  @Optional()
+  @IsText({
+    maxLength: 27,
+    check: (value) =>
+      value.includes('T') && momentOf(value) !== undefined
+        ? undefined
+        : 'must be a UTC time, such as 2026-12-31T12:00:00Z',
+    openApi: { format: 'date-time', examples: ['2026-12-31T12:00:00Z'] },
+    description: 'Chain time after which nothing is bought. Without end if absent.',
+  })
+  declare readonly until?: string;
+}
+
+/** A request without members, sent as an empty object or without a body. */
+// eslint-disable-next-line @typescript-eslint/no-extraneous-class -- the pipe judges by it that no member is there
+export class AutoDelegationActRequest {}
+
+/** The terms for an address, with all defaults resolved. */
+export interface AutoDelegationTerms {
+  readonly keepEnergy: Energy;
+  readonly refillBelow: Energy;
+  readonly durationSec: number;
+  readonly maxSunPerEnergy: bigint | null;
+  readonly dailyCapCredits: Credits;
+  readonly idleAfterSec: number;
+  readonly until: Date | null;
+}
+
+/** Resolves the defaults. Throws 400 for a `refill_below` above `keep_energy`. */
+export function termsOf(request: AutoDelegationRequest, longestSec: number): AutoDelegationTerms {
+  const keepEnergy = energy(request.keep_energy);
+  const usual = (keepEnergy * 4n) / 5n;
+  const refillBelow = energy(request.refill_below ?? (usual > 0n ? usual : 1n));
+  if (refillBelow > keepEnergy) throw invalidField('refill_below', 'must be at most keep_energy');
+  const { max_sun_per_energy: maxSun, until } = request;
+  return {
+    keepEnergy,
+    refillBelow,
+    durationSec: request.duration_sec ?? usualDurationSec(longestSec),
+    maxSunPerEnergy: maxSun === undefined ? null : BigInt(maxSun),
+    dailyCapCredits: credits(request.daily_cap_credits),
+    idleAfterSec: request.idle_after_sec ?? DAY_SEC,
+    until: until === undefined ? null : new Date(until),
+  };
+}
+
+export const AUTO_DELEGATION_STATUSES = ['active', 'asleep', 'paused', 'ended'] as const;
+export type AutoDelegationStatus = (typeof AUTO_DELEGATION_STATUSES)[number];
+
+export class AutoDelegationListQuery extends PageQuery {
+  @Parameter({
+    name: 'isStatus',
+    faultOf: (value) =>
+      AUTO_DELEGATION_STATUSES.some((known) => known === value)
+        ? undefined
+        : `must be one of ${AUTO_DELEGATION_STATUSES.join(', ')}`,
+    openApi: () => ({
+      type: 'string',
+      enum: AUTO_DELEGATION_STATUSES,
+      description: 'Only auto-delegations in this status.',
+    }),
+  })
+  declare readonly status?: AutoDelegationStatus;
+}
+
+/** The shown members of a row, as Postgres renders it to JSON. Amounts are below 2^53. */
+export interface AutoDelegationJson {
+  readonly id: number;
+  readonly api_key_id: string;
+  readonly address: string;
+  readonly keep_energy: number;
+  readonly refill_below: number;
+  readonly duration_sec: number;
+  readonly max_sun_per_energy: number | null;
+  readonly daily_cap_credits: number;
+  readonly idle_after_sec: number;
+  readonly until: string | null;
+  readonly asleep: boolean;
+  readonly pause_reason: string | null;
+  readonly paused_at: string | null;
+  readonly purchases: number;
+  readonly open_order_id: number | null;
+  readonly spent_credits: number;
+  readonly spent_on: string;
+  readonly used_at: string | null;
+  readonly usable_energy: number | null;
+  readonly checked_at: string | null;
+  /**
+   * The end of one of its rentals, by the chain's clock. `due_at` and `check_at`: the next checks, by the database's
+   * clock.
+   */
+  readonly change_at: string | null;
+  readonly due_at: string | null;
+  readonly check_at: string | null;
+  readonly created_at: string;
+  readonly changed_at: string;
+}
+
+/** Members that do not apply are absent, never null. */
+export interface AutoDelegationBody {
+  readonly id: string;
+  readonly address: string;
+  readonly status: AutoDelegationStatus;
+  readonly keep_energy: number;
+  readonly refill_below: number;
+  readonly duration_sec: number;
+  readonly max_sun_per_energy?: number;
+  readonly daily_cap_credits: number;
+  readonly idle_after_sec: number;
+  readonly until?: string;
+  readonly pause?: { readonly reason: string; readonly since: string };
+  readonly usable_energy?: number;
+  readonly checked_at?: string;
+  readonly used_at?: string;
+  readonly purchases: number;
+  readonly spent_today_credits: number;
+  readonly open_order?: string;
+  readonly created_at: string;
+  readonly changed_at: string;
+}
+
+/** Only for a single one that is set or read; absent while the market is unknown. */
+export interface AutoDelegationCosts {
+  readonly idle_cost_credits_per_day?: number;
+  readonly cost_per_refill_credits?: number;
+}
+
+export type PricedAutoDelegationBody = AutoDelegationBody & AutoDelegationCosts;
+
+export interface AutoDelegationPageBody {
+  readonly items: readonly AutoDelegationBody[];
+  readonly next_cursor?: string;
+}
+
+/** The moment at which a row is shown: by the service's clock, and by the chain's clock if known. */
+export interface Shown {
+  readonly at: Date;
+  readonly chainAt?: Date | undefined;
+}
+
+const timeOf = (time: string): string => new Date(time).toISOString();
+
+export function autoDelegationBody(row: AutoDelegationJson, shown: Shown): AutoDelegationBody {
+  const id = `auto_${row.id.toString()}`;
+  const { max_sun_per_energy: maxSun, until, pause_reason: reason, paused_at: since } = row;
+  return {
+    id,
+    address: row.address,
+    status: statusOf(row, shown),
+    keep_energy: row.keep_energy,
+    refill_below: row.refill_below,
+    duration_sec: row.duration_sec,
+    ...(maxSun !== null && { max_sun_per_energy: maxSun }),
+    daily_cap_credits: row.daily_cap_credits,
+    idle_after_sec: row.idle_after_sec,
+    ...(until !== null && { until: timeOf(until) }),
+    ...(reason !== null && since !== null && { pause: { reason, since: timeOf(since) } }),
+    ...(row.usable_energy !== null && { usable_energy: row.usable_energy }),
+    ...(row.checked_at !== null && { checked_at: timeOf(row.checked_at) }),
+    ...(row.used_at !== null && { used_at: timeOf(row.used_at) }),
+    purchases: row.purchases,
+    spent_today_credits: row.spent_on === shown.at.toISOString().slice(0, 10) ? row.spent_credits : 0,
+    ...(row.open_order_id !== null && { open_order: `${id}_${row.purchases.toString()}` }),
+    created_at: timeOf(row.created_at),
+    changed_at: timeOf(row.changed_at),
+  };
+}
+
+/** Must match the filter of the list (auto-delegations.service.ts). */
+function statusOf(row: AutoDelegationJson, { at, chainAt = at }: Shown): AutoDelegationStatus {
+  if (row.until !== null && new Date(row.until) <= chainAt) return 'ended';
+  if (row.pause_reason !== null) return 'paused';
+  return row.asleep ? 'asleep' : 'active';
+}

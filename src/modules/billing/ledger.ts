@@ -1,0 +1,431 @@
+/**
+ * The credits of every project. The only writer of credit_account and credit_entry, except the database functions that
+ * charge (take_order, extend_order) and the one that deletes old orders of test projects. All other entries are
+ * append-only, and all have a unique key. A balance moves in the transaction of its entry, and its row is locked last.
+ */
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { In, LessThan, Repository } from 'typeorm';
+import type { BatchLoader } from '../../platform/support/batch-loader.js';
+import { ApiError, invariant } from '../../domain/errors.js';
+import type { Credits } from '../../domain/units.js';
+import { recordAct, type Act, type Author } from '../../platform/database/audit-log.js';
+import { Database, type Queryable, type Transaction } from '../../platform/database/database.js';
+import { CreditEntry } from '../../platform/database/entities/credit-entry.entity.js';
+import { rowsByKey } from '../../platform/database/rows-by-key.js';
+import * as sql from './ledger-sql.js';
+
+/** A project's terms of payment. Postpaid without a limit is unlimited. */
+export type BillingTerms =
+  { readonly kind: 'prepaid' } | { readonly kind: 'postpaid'; readonly debtLimitCredits: Credits | undefined };
+
+export interface Balance {
+  readonly balanceCredits: Credits;
+  readonly terms: BillingTerms;
+  /** Credits that may still be charged; undefined = unlimited. Never negative. */
+  readonly availableCredits: Credits | undefined;
+  readonly isFrozen: boolean;
+  readonly dailyCapCredits: Credits | undefined;
+  /** The database's clock at the read. */
+  readonly readAt: Date;
+}
+
+/** The result of a booking. `isNew` is false for a reference that was booked before; then nothing is booked. */
+export interface Booking {
+  readonly isNew: boolean;
+  readonly balanceCredits: Credits;
+}
+
+/** Credits that may still be given for an order and its extensions, and the number of its compensations. */
+export interface Compensated {
+  readonly leftCredits: Credits;
+  readonly count: number;
+}
+
+const REFERENCE = /^[\x21-\x7e]+(?: +[\x21-\x7e]+)*$/;
+const REFERENCE_LENGTH_MAX = 200;
+const HISTORY_MAX = 1000;
+
+const CONTRAS = { topup: 'funding', adjustment: 'adjustments' } as const;
+
+/** An entry that an operator books. */
+export interface Booked {
+  readonly kind: 'topup' | 'adjustment';
+  readonly projectId: string;
+  readonly credits: Credits;
+  readonly reference: string;
+}
+
+interface CompensationOf {
+  readonly orderId: bigint;
+  readonly number: number;
+  readonly projectId: string;
+  readonly credits: Credits;
+}
+
+const NO_ROOM_FOR_REFUNDS =
+  'The balance would exceed 2^53 − 1 credits if the charges of open orders were refunded. Book less, or wait until they are settled. Nothing was booked.';
+
+const STILL_REFUNDABLE =
+  'The order is not settled, so its charge may still be refunded automatically. Compensate once it is settled. Nothing was booked.';
+
+@Injectable()
+export class Ledger {
+  private readonly accounts: BatchLoader<sql.AccountRow>;
+
+  constructor(
+    private readonly database: Database,
+    @InjectRepository(CreditEntry) private readonly entries: Repository<CreditEntry>,
+  ) {
+    this.accounts = rowsByKey(database, sql.FIND_ACCOUNTS);
+  }
+
+  /**
+   * Opens the account of a project, in the transaction that creates the project. A second account is a unique
+   * violation.
+   */
+  async createAccount(tx: Transaction, projectId: string, terms: BillingTerms, author: Author): Promise<void> {
+    await recordAct(tx, author, { action: 'credits.account', subject: projectId, detail: { terms } });
+    await tx.query(sql.CREATE_ACCOUNT, [projectId, terms.kind === 'postpaid', floorOf(terms)]);
+  }
+
+  /** Adds paid-in credits. `reference` names the payment and is booked only once, ever. */
+  async topUp(projectId: string, credits: Credits, reference: string, author: Author): Promise<Booking> {
+    if (credits <= 0n) throw new ApiError('INVALID_REQUEST', 'The credits of a top-up must be positive.');
+    return this.book({ kind: 'topup', projectId, credits, reference }, author);
+  }
+
+  /**
+   * Corrects a balance up or down. `reference` is booked only once, ever. A downward correction obeys the limit of the
+   * terms like a charge: INSUFFICIENT_CREDITS.
+   */
+  async adjust(projectId: string, credits: Credits, reference: string, author: Author): Promise<Booking> {
+    if (credits === 0n) throw new ApiError('INVALID_REQUEST', 'The credits of an adjustment must not be 0.');
+    return this.book({ kind: 'adjustment', projectId, credits, reference }, author);
+  }
+
+  /**
+   * Refunds an order's charge exactly once. Runs as the last statement of the transaction that makes the order
+   * `refunded`, since the balance row is locked last. Returns false when the charge was refunded before.
+   */
+  async refund(tx: Queryable, orderId: bigint, projectId: string, credits: Credits): Promise<boolean> {
+    const [written] = await tx.query(sql.INSERT_REFUND, [orderId, projectId, credits]);
+    if (written === undefined) {
+      const [before] = await tx.query<{ same: boolean }>(sql.FIND_REFUND, [orderId, projectId, credits]);
+      invariant(before?.same === true, 'a refund gives back exactly what its order was charged');
+      return false;
+    }
+    const moved = await tx.query(sql.MOVE_BALANCE_BY_REFUND, [projectId, credits, orderId]);
+    invariant(moved.length === 1, 'a refunded project has an account');
+    return true;
+  }
+
+  /**
+   * Gives credits for an order that was not delivered as sold, at most its charges including those of its extensions.
+   * Throws INVALID_REQUEST for a larger amount, and before the order is settled, since a refund would return the whole
+   * charge. `number` counts the order's compensations from 1 and makes a retry idempotent. Default: the next number.
+   */
+  async compensate(
+    orderId: bigint,
+    credits: Credits,
+    author: Author,
+    number?: number,
+  ): Promise<Booking & { readonly number: number }> {
+    if (credits <= 0n) throw new ApiError('INVALID_REQUEST', 'The credits of a compensation must be positive.');
+    return this.database.transaction(async (tx) => {
+      const lock = () => tx.query<{ project_id: string; settled: boolean }>(sql.LOCK_ORDER, [orderId]);
+      // The first attempt may wait for a lock while the order moves to the archive. The second attempt then finds it
+      // there.
+      const [order = (await lock())[0]] = await lock();
+      if (order === undefined) throw new ApiError('NOT_FOUND', 'There is no order with this number.');
+      if (!order.settled) throw new ApiError('INVALID_REQUEST', STILL_REFUNDABLE);
+      const { leftCredits, count } = await compensatedIn(tx, orderId);
+      const wanted = number ?? count + 1;
+      const projectId = order.project_id;
+      if (wanted <= count) return compensatedBefore(tx, { orderId, number: wanted, projectId, credits });
+      if (wanted > count + 1) {
+        const next = (count + 1).toString();
+        throw new ApiError(
+          'INVALID_REQUEST',
+          `The next compensation of the order is number ${next}. Nothing was booked.`,
+        );
+      }
+      if (credits > leftCredits) {
+        const most = leftCredits > 0n ? leftCredits.toString() : 'nothing';
+        throw new ApiError(
+          'INVALID_REQUEST',
+          `Only ${most} of the order’s charges can still be given back. Give at most that many credits. Nothing was booked.`,
+        );
+      }
+      const written = await tx.query(sql.INSERT_COMPENSATION, [orderId, wanted, credits, author.actor, author.reason]);
+      invariant(written.length === 1, 'only what was charged has something left to give back');
+      await recordAct(tx, author, {
+        action: 'orders.compensate',
+        subject: orderId.toString(),
+        detail: { number: wanted, credits, projectId },
+      });
+      return { isNew: true, number: wanted, balanceCredits: await moveBalance(tx, projectId, credits) };
+    });
+  }
+
+  /**
+   * Returns the credits that may still be given for an order, and the number of its compensations. Zero for an unknown
+   * order.
+   */
+  async compensated(orderId: bigint): Promise<Compensated> {
+    return compensatedIn(this.database, orderId);
+  }
+
+  /**
+   * Enters a deposit. The entry's key is derived from the transfer, so it is entered only once. The balances move last
+   * in the transaction (`moveBalances`).
+   */
+  async enterDeposit(
+    tx: Queryable,
+    entry: {
+      readonly entryKey: string;
+      readonly projectId: string;
+      readonly credits: Credits;
+      readonly actor: string;
+      readonly reason: string;
+    },
+  ): Promise<void> {
+    const { entryKey, projectId, credits, actor, reason } = entry;
+    const params = [entryKey, projectId, 'funding', 'topup', credits, actor, reason];
+    const [written] = await tx.query(sql.INSERT_ENTRY, params);
+    invariant(written !== undefined, 'a deposit is entered once');
+  }
+
+  /**
+   * Withdraws the credits of a returned deposit, in the transaction that records the return. Throws
+   * INSUFFICIENT_CREDITS when they are spent.
+   */
+  async withdrawDeposit(
+    tx: Queryable,
+    entry: {
+      readonly entryKey: string;
+      readonly projectId: string;
+      readonly credits: Credits;
+      readonly author: Author;
+    },
+  ): Promise<void> {
+    const { entryKey, projectId, credits, author } = entry;
+    const moved = 0n - (credits as bigint);
+    const params = [entryKey, projectId, 'adjustments', 'adjustment', moved, author.actor, author.reason];
+    const [written] = await tx.query(sql.INSERT_ENTRY, params);
+    invariant(written !== undefined, 'a deposit is given back once');
+    const accounts = await tx.query(sql.MOVE_BALANCE, [projectId, moved]);
+    if (accounts.length === 0) {
+      throw new ApiError(
+        'INSUFFICIENT_CREDITS',
+        'The project has spent these credits: its balance does not cover the deposit.',
+      );
+    }
+  }
+
+  /**
+   * Moves balances by the entries of this transaction. Must be its last statements. Sorted by project, so that
+   * concurrent transactions lock in the same order.
+   */
+  async moveBalances(tx: Queryable, sums: ReadonlyMap<string, bigint>): Promise<void> {
+    for (const [projectId, credits] of [...sums].sort(([a], [b]) => (a < b ? -1 : 1))) {
+      const moved = await tx.query(sql.MOVE_BALANCE, [projectId, credits]);
+      invariant(moved.length === 1, 'a balance takes in what was paid');
+    }
+  }
+
+  /** Changes how a project pays. The balance never causes a refusal: a lower limit only stops further charges. */
+  async setTerms(projectId: string, terms: BillingTerms, author: Author): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      const changed = await tx.query(sql.SET_TERMS, [projectId, terms.kind === 'postpaid', floorOf(terms)]);
+      if (changed.length !== 1) throw unknownProject();
+      // Under the account's lock, so that later entries obey the new limit. Times cannot tell: clocks jump.
+      const [newest] = await tx.query<{ id: bigint }>(sql.NEWEST_ENTRY, [projectId]);
+      const detail = { terms, lastEntryId: newest?.id ?? 0n };
+      await recordAct(tx, author, { action: 'credits.terms', subject: projectId, detail });
+    });
+  }
+
+  /** Freezes or unfreezes a project. Orders in flight check it in their own transaction. */
+  async setFrozen(projectId: string, isFrozen: boolean, author: Author): Promise<void> {
+    const action = isFrozen ? 'project.freeze' : 'project.unfreeze';
+    await this.change(sql.SET_FROZEN, [projectId, isFrozen], author, { action, detail: {} });
+  }
+
+  /** Sets the maximum that a project may spend per UTC day; undefined removes the cap. */
+  async setDailyCap(projectId: string, capCredits: Credits | undefined, author: Author): Promise<void> {
+    if (capCredits !== undefined && capCredits < 0n)
+      throw new ApiError('INVALID_REQUEST', 'A daily cap must not be negative.');
+    await this.change(sql.SET_DAILY_CAP, [projectId, capCredits ?? null], author, {
+      action: 'credits.daily-cap',
+      detail: { capCredits },
+    });
+  }
+
+  /** Sets the balance below which the project gets the event `balance.low`; undefined: none. Emits no event itself. */
+  async setLowBalance(projectId: string, credits: Credits | undefined, author: Author): Promise<void> {
+    await this.change(sql.SET_LOW_BALANCE, [projectId, credits ?? null], author, {
+      action: 'credits.low-balance',
+      detail: { credits },
+    });
+  }
+
+  /**
+   * Returns the balance and terms of a project; undefined for an unknown one. Concurrent calls share one indexed read.
+   */
+  async balanceOf(projectId: string): Promise<Balance | undefined> {
+    const row = await this.accounts.load(projectId);
+    if (row === undefined) return undefined;
+    const floor = row.floor_credits;
+    const available = floor === null ? undefined : row.balance_credits - floor;
+    return {
+      balanceCredits: row.balance_credits as Credits,
+      terms: row.is_postpaid
+        ? { kind: 'postpaid', debtLimitCredits: floor === null ? undefined : (-floor as Credits) }
+        : { kind: 'prepaid' },
+      availableCredits: available === undefined ? undefined : ((available < 0n ? 0n : available) as Credits),
+      isFrozen: row.frozen,
+      dailyCapCredits: (row.daily_cap_credits ?? undefined) as Credits | undefined,
+      readAt: row.read_at,
+    };
+  }
+
+  /** Returns a project's entries, newest first; `beforeId` continues a page. At most 1 000 entries. */
+  async history(projectId: string, limit = 100, beforeId?: bigint): Promise<CreditEntry[]> {
+    return this.entries.find({
+      where: { projectId, ...(beforeId !== undefined && { id: LessThan(beforeId) }) },
+      order: { id: 'DESC' },
+      take: Math.min(limit, HISTORY_MAX),
+    });
+  }
+
+  /** Returns the charges, refund and compensations of an order with this many extensions, oldest first. */
+  async entriesOf(orderId: bigint, extensions: number): Promise<CreditEntry[]> {
+    const charge = `charge:${orderId.toString()}`;
+    const further = Array.from({ length: extensions }, (_, index) => `${charge}:ext:${(index + 1).toString()}`);
+    // Charges and refund by their keys, which are indexed.
+    const entryKey = In([charge, `refund:${orderId.toString()}`, ...further]);
+    return this.entries.find({ where: [{ entryKey }, { kind: 'compensation', orderId }], order: { id: 'ASC' } });
+  }
+
+  /**
+   * Books like `topUp` and `adjust`, as the last statements of a given transaction, which lock the balance row last.
+   */
+  async bookIn(tx: Transaction, entry: Booked, author: Author): Promise<Booking> {
+    const { kind, projectId, credits, reference } = entry;
+    const entryKey = entryKeyOf(entry);
+    const params = [entryKey, projectId, CONTRAS[kind], kind, credits, author.actor, author.reason];
+    const [written] = await tx.query(sql.INSERT_ENTRY, params);
+    if (written === undefined) return this.bookedBefore(tx, entry, entryKey);
+    await recordAct(tx, author, { action: `credits.${kind}`, subject: projectId, detail: { reference, credits } });
+    return { isNew: true, balanceCredits: await moveBalance(tx, projectId, credits) };
+  }
+
+  private async book(entry: Booked, author: Author): Promise<Booking> {
+    entryKeyOf(entry);
+    return this.database.transaction((tx) => this.bookIn(tx, entry, author));
+  }
+
+  private async bookedBefore(tx: Queryable, entry: Booked, entryKey: string): Promise<Booking> {
+    const before = await entryOf(tx, entryKey);
+    if (before?.project_id !== entry.projectId || before.credits !== entry.credits) {
+      throw new ApiError(
+        'INVALID_REQUEST',
+        `The reference "${entry.reference}" is already booked for another project or amount. Nothing was booked.`,
+      );
+    }
+    return standing(tx, entry.projectId);
+  }
+
+  private async change(
+    statement: { readonly name: string; readonly text: string },
+    params: readonly unknown[],
+    author: Author,
+    { action, detail }: Omit<Act, 'subject'>,
+  ): Promise<void> {
+    const projectId = params[0] as string;
+    await this.database.transaction(async (tx) => {
+      // Under the row's lock, so that the acts are numbered in the order of their effects.
+      const changed = await tx.query(statement, params);
+      if (changed.length !== 1) throw unknownProject();
+      await recordAct(tx, author, { action, subject: projectId, detail });
+    });
+  }
+}
+
+/** Returns the unique key of an entry. Throws INVALID_REQUEST for a malformed reference. */
+export function entryKeyOf({ kind, reference }: Pick<Booked, 'kind' | 'reference'>): string {
+  if (reference.length > REFERENCE_LENGTH_MAX || !REFERENCE.test(reference)) {
+    throw new ApiError('INVALID_REQUEST', 'A reference must be 1 to 200 printable ASCII characters.');
+  }
+  return `${kind}:${reference}`;
+}
+
+async function entryOf(
+  tx: Queryable,
+  entryKey: string,
+): Promise<{ readonly project_id: string; readonly credits: bigint } | undefined> {
+  const [entry] = await tx.query<{ project_id: string; credits: bigint }>(sql.FIND_ENTRY, [entryKey]);
+  return entry;
+}
+
+/** Returns the result for an entry that was booked before. */
+async function standing(tx: Queryable, projectId: string): Promise<Booking> {
+  const [account] = await tx.query<sql.AccountRow>(sql.FIND_ACCOUNT, [projectId]);
+  invariant(account !== undefined, 'a booked entry has an account');
+  return { isNew: false, balanceCredits: account.balance_credits as Credits };
+}
+
+async function compensatedIn(on: Queryable, orderId: bigint): Promise<Compensated> {
+  const [row] = await on.query<{ left_credits: bigint; count: number }>(sql.COMPENSATED, [orderId]);
+  return { leftCredits: (row?.left_credits ?? 0n) as Credits, count: row?.count ?? 0 };
+}
+
+async function compensatedBefore(
+  tx: Queryable,
+  { orderId, number, projectId, credits }: CompensationOf,
+): Promise<Booking & { readonly number: number }> {
+  const entry = await entryOf(tx, `compensation:${orderId.toString()}:${number.toString()}`);
+  invariant(entry !== undefined, 'compensations are numbered without a gap');
+  if (entry.credits !== credits) {
+    throw new ApiError(
+      'INVALID_REQUEST',
+      `Compensation number ${number.toString()} of the order is already booked, over ${entry.credits.toString()} credits. Nothing was booked.`,
+    );
+  }
+  return { ...(await standing(tx, projectId)), number };
+}
+
+function unknownProject(): ApiError {
+  return new ApiError('NOT_FOUND', 'There is no project with this ID.');
+}
+
+/** Moves a balance as an operator booked, and returns it. Throws if the terms or the largest balance forbid it. */
+async function moveBalance(tx: Queryable, projectId: string, credits: Credits): Promise<Credits> {
+  const [account] = await tx.query<{ balance_credits: bigint }>(sql.MOVE_BALANCE, [projectId, credits]);
+  if (account === undefined) throw await refusedMove(tx, projectId, credits);
+  if (credits > 0n && account.balance_credits > sql.ROOMY_BALANCE) {
+    // A separate statement: under the row's lock it sees every charge that has lowered this balance.
+    const [room] = await tx.query<{ fits: boolean }>(sql.HAS_ROOM, [projectId]);
+    if (room?.fits !== true) throw new ApiError('INVALID_REQUEST', NO_ROOM_FOR_REFUNDS);
+  }
+  return account.balance_credits as Credits;
+}
+
+async function refusedMove(tx: Queryable, projectId: string, credits: Credits): Promise<ApiError> {
+  const [account] = await tx.query<sql.AccountRow>(sql.FIND_ACCOUNT, [projectId]);
+  if (account === undefined) return unknownProject();
+  if (credits > 0n) return new ApiError('INVALID_REQUEST', 'The balance would exceed 2^53 − 1 credits.');
+  return new ApiError(
+    'INSUFFICIENT_CREDITS',
+    'The adjustment would take the balance below the limit of the project’s terms.',
+  );
+}
+
+/** Returns the lowest balance that a charge may leave; null = unlimited. */
+function floorOf(terms: BillingTerms): bigint | null {
+  if (terms.kind === 'prepaid') return 0n;
+  if (terms.debtLimitCredits === undefined) return null;
+  if (terms.debtLimitCredits < 0n) throw new ApiError('INVALID_REQUEST', 'A debt limit must not be negative.');
+  return 0n - terms.debtLimitCredits;
+}

@@ -1,0 +1,164 @@
+/** Routes for booking credits. Up to a limit they are booked immediately, above it after another admin's approval. */
+import { Body, Controller, Get, HttpCode, Param, ParseUUIDPipe, Post } from '@nestjs/common';
+import { CreditRequests, type Admin } from '../billing/credit-requests.js';
+import { Ledger, type Booked } from '../billing/ledger.js';
+import { ConsoleConfig } from '../../platform/config/console-config.js';
+import { invalidField } from '../../domain/errors.js';
+import { credits } from '../../domain/units.js';
+import { IsFlag, IsInteger, IsText, Member, Optional } from '../../platform/http/body/member-rules.js';
+import { Projects } from '../projects/projects.js';
+import type { CreditRequest } from '../../platform/database/entities/credit-request.entity.js';
+import { given, money, notFound, timeOf } from './answers.js';
+import { authorOf, Person } from './caller.js';
+import { Authority, type ConsoleCaller } from './authority.js';
+import type {
+  BookCredits,
+  BookedCredits,
+  CreditRequestLine,
+  CreditRequestList,
+  DecideCredits,
+} from './operator-shapes.js';
+
+const READS = { operator: ['admin', 'support'], scope: 'service' } as const;
+const WRITES = { operator: ['admin'], scope: 'service', again: true } as const;
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const REASON = { maxLength: 1000, description: 'Why; kept for ever.' };
+
+class BookCreditsRequest implements BookCredits {
+  @IsText({
+    maxLength: 36,
+    check: (value) => (UUID.test(value) ? undefined : 'must be a UUID in small letters'),
+    description: 'Chosen by who asks: the same one again is the same booking.',
+  })
+  declare readonly id: string;
+
+  @Member({
+    name: 'isBookingKind',
+    faultOf: (value) => (value === 'topup' || value === 'adjustment' ? undefined : 'must be topup or adjustment'),
+    openApi: () => ({ type: 'string', enum: ['topup', 'adjustment'] }),
+  })
+  declare readonly kind: 'topup' | 'adjustment';
+
+  @IsInteger(() => ({ min: 1, max: Number.MAX_SAFE_INTEGER }), 'How many credits.')
+  declare readonly credits: number;
+
+  @Optional()
+  @IsFlag('Takes them off the balance; of an adjustment alone.')
+  declare readonly takes_off?: boolean;
+
+  @Optional()
+  @IsText({ maxLength: 200, description: 'The payment’s own reference, booked once for ever; the project reads it.' })
+  declare readonly reference?: string;
+
+  @IsText(REASON)
+  declare readonly reason: string;
+}
+
+class DecideCreditsRequest implements DecideCredits {
+  @IsText(REASON)
+  declare readonly reason: string;
+}
+
+@Controller('api/operator')
+export class CreditsController {
+  constructor(
+    private readonly config: ConsoleConfig,
+    private readonly ledger: Ledger,
+    private readonly requests: CreditRequests,
+    private readonly projects: Projects,
+  ) {}
+
+  @Post('projects/:id/credits')
+  @HttpCode(200)
+  @Authority(WRITES)
+  async book(
+    @Person() caller: ConsoleCaller,
+    @Param('id') projectId: string,
+    @Body() request: BookCreditsRequest,
+  ): Promise<BookedCredits> {
+    if (!UUID.test(projectId)) throw notFound('project');
+    await this.projects.get(projectId);
+    const { id, kind, reference = id } = request;
+    const takesOff = request.takes_off === true;
+    if (takesOff && kind === 'topup') throw invalidField('takes_off', 'applies to adjustments only');
+    const amount = BigInt(request.credits);
+    const entry: Booked = {
+      kind,
+      projectId,
+      credits: credits(takesOff ? -amount : amount),
+      reference: reference.trim(),
+    };
+    const reason = reasonOf(request);
+    if (amount > this.config.approvalCredits) {
+      await this.requests.requestCredits(id, entry, adminOf(caller), reason);
+      return { request: await this.line(await this.requests.find(id)) };
+    }
+    const author = authorOf(caller, reason);
+    const { isNew, balanceCredits } =
+      kind === 'topup'
+        ? await this.ledger.topUp(projectId, entry.credits, entry.reference, author)
+        : await this.ledger.adjust(projectId, entry.credits, entry.reference, author);
+    return { booked: { is_new: isNew, balance: money(balanceCredits) } };
+  }
+
+  @Get('credit-requests')
+  @Authority(READS)
+  async list(): Promise<CreditRequestList> {
+    const items = await Promise.all((await this.requests.list()).map((each) => this.line(each)));
+    return { limit: money(this.config.approvalCredits), items };
+  }
+
+  @Post('credit-requests/:id/approve')
+  @HttpCode(200)
+  @Authority(WRITES)
+  async approve(
+    @Person() caller: ConsoleCaller,
+    @Param('id', ParseUUIDPipe) id: string,
+    @Body() request: DecideCreditsRequest,
+  ): Promise<BookedCredits> {
+    const { isNew, balanceCredits } = await this.requests.approve(id, adminOf(caller), reasonOf(request));
+    return {
+      booked: { is_new: isNew, balance: money(balanceCredits) },
+      request: await this.line(await this.requests.find(id)),
+    };
+  }
+
+  @Post('credit-requests/:id/reject')
+  @HttpCode(200)
+  @Authority(WRITES)
+  async reject(
+    @Person() caller: ConsoleCaller,
+    @Param('id', ParseUUIDPipe) id: string,
+    @Body() request: DecideCreditsRequest,
+  ): Promise<BookedCredits> {
+    await this.requests.reject(id, adminOf(caller), reasonOf(request));
+    return { request: await this.line(await this.requests.find(id)) };
+  }
+
+  private async line(request: CreditRequest): Promise<CreditRequestLine> {
+    const project = await this.projects.get(request.projectId);
+    return given<CreditRequestLine>({
+      id: request.id,
+      project: { id: project.id, name: project.name },
+      kind: request.kind,
+      amount: money(request.credits),
+      balance: money(project.balance_credits),
+      reference: request.reference,
+      reason: request.reason,
+      asked_by: { id: request.askedBy, email: request.askedByEmail },
+      asked_at: request.askedAt.toISOString(),
+      status: request.status,
+      decided_by: request.decidedByEmail,
+      decided_at: timeOf(request.decidedAt),
+      decision_reason: request.decisionReason,
+    });
+  }
+}
+
+const adminOf = ({ personId, email }: ConsoleCaller): Admin => ({ personId, email });
+
+function reasonOf({ reason }: { readonly reason: string }): string {
+  const text = reason.trim();
+  if (text === '') throw invalidField('reason', 'must state the reason');
+  return text;
+}

@@ -1,0 +1,276 @@
+/** The home page of a project: balance, problems, running rentals, and savings. Reads only, in bounded time. */
+import { Injectable } from '@nestjs/common';
+import { TtlCache } from '../../platform/support/ttl-cache.js';
+import { invariant } from '../../domain/errors.js';
+import { creditsOf } from '../../domain/conversion.js';
+import { sun, toJsonInteger, type RateE8 } from '../../domain/units.js';
+import { maskedUrl } from '../../domain/masked-url.js';
+import { Database } from '../../platform/database/database.js';
+import { Replica } from '../../platform/database/replica.js';
+import { given, money, timeOf } from './answers.js';
+import { END_CLOCK } from './chain-time.js';
+import type { MerchantHome } from './integration-shapes.js';
+import { newestOrders, orderLine } from './order-list.js';
+import { OrderRecordReader } from './order-records.js';
+import { TopUp } from './top-up.service.js';
+
+const RUNNING_SHOWN = 20;
+const ORDERS_SHOWN = 10;
+/** Limits the newest delivered orders. Unsettled ones are among them, because they were delivered within a minute. */
+const ORDERS_MAX = 2_000;
+/** Limits the newest entries of thirty days. Beyond it the figures cover only these, and state since when. */
+const ENTRIES_MAX = 50_000;
+const DAYS = 30;
+/**
+ * Entries older than SETTLED_MS are summed per project and cached, because no transaction that writes entries lasts
+ * longer.
+ */
+const MONTH_KEPT = { freshMs: 60_000, staleMsMax: 600_000, keysMax: 1000 };
+const SETTLED_MS = 60_000;
+
+/**
+ * Running rentals. Settled ones come from an index of running rentals, whose size the pool bounds; the others were
+ * delivered a moment ago.
+ */
+const RUNNING = {
+  name: 'console_running',
+  text: `SELECT o.key, o.receive_address, o.energy, o.ends_at,
+      greatest(0, extract(epoch FROM o.ends_at - coalesce(${END_CLOCK}, clock_timestamp())))::float8 AS left_sec
+    FROM ((SELECT key, receive_address, energy, ends_at, test FROM orders
+            WHERE project_id = $1 AND settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL
+            ORDER BY ends_at LIMIT $3)
+          UNION ALL
+          SELECT key, receive_address, energy, ends_at, test
+            FROM (SELECT key, receive_address, energy, ends_at, test, kind, settled, reclaimed_at FROM orders
+                   WHERE project_id = $1 AND status = 'delivered' ORDER BY id DESC LIMIT $2) newest
+           WHERE NOT settled AND kind = 'rental' AND reclaimed_at IS NULL AND ends_at IS NOT NULL) o
+    ORDER BY o.ends_at LIMIT $3`,
+};
+
+/**
+ * Sums ledger entries from `$3` to `$4` by UTC day: charges minus refunds and compensations. Each sale of energy is
+ * compared with burning the same amount at its own rate. An extension is compared with the energy that recovers in its
+ * time, at most a whole day's. Activations count as spent but burn no energy.
+ */
+const MONTH = {
+  name: 'console_month',
+  text: `SELECT to_char(e.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, coalesce(-sum(e.credits), 0)::bigint AS credits,
+      coalesce(-sum(e.credits) FILTER (WHERE o.kind = 'rental'), 0)::bigint AS energy_credits,
+      coalesce(sum(e.sales) FILTER (WHERE o.kind = 'rental' AND x.number IS NULL), 0)::int AS orders,
+      coalesce(sum(e.sales * o.energy) FILTER (WHERE x.number IS NULL), 0)::bigint AS energy,
+      coalesce(trunc(sum(e.sales * CASE WHEN x.number IS NULL THEN o.energy::numeric * o.trx_usd_e8
+        ELSE o.energy::numeric * x.trx_usd_e8 * least(x.duration_sec, 86400) / 86400 END)), 0)::text AS energy_rate,
+      CASE WHEN sum(count(*)) OVER () >= $2 THEN min(min(e.created_at)) OVER () END AS since
+    FROM (SELECT credits, order_id, kind, entry_key, created_at,
+                 CASE kind WHEN 'charge' THEN 1 WHEN 'refund' THEN -1 ELSE 0 END AS sales
+            FROM credit_entry
+           WHERE project_id = $1 AND created_at > $3 AND created_at <= $4
+             AND kind IN ('charge', 'refund', 'compensation')
+           ORDER BY created_at DESC, id DESC LIMIT $2) e
+    LEFT JOIN orders o ON o.id = e.order_id
+    LEFT JOIN order_extension x ON x.order_id = e.order_id AND x.number = CASE WHEN e.kind = 'charge'
+      AND e.entry_key LIKE 'charge:%:ext:%' THEN split_part(e.entry_key, ':', 4)::smallint END
+    GROUP BY 1`,
+};
+
+const MOMENTS = {
+  name: 'console_month_moments',
+  text: `SELECT now - $1 * interval '1 day' AS begins_at, now - $2 * interval '1 millisecond' AS settled_at
+    FROM (SELECT clock_timestamp() AS now) c`,
+};
+
+interface Moments {
+  readonly begins_at: Date;
+  readonly settled_at: Date;
+}
+
+interface MonthRow {
+  readonly day: string;
+  readonly credits: bigint;
+  readonly energy_credits: bigint;
+  readonly orders: number;
+  readonly energy: bigint;
+  readonly energy_rate: string;
+  readonly since: Date | null;
+}
+
+interface SettledMonth {
+  readonly rows: readonly MonthRow[];
+  readonly settledAt: Date;
+}
+
+/** Returns one row per problem that needs a person. */
+const NEEDS = {
+  name: 'console_needs',
+  text: `SELECT 'webhook_failing' AS kind, w.url AS subject, s.failing_since AS since FROM webhook_endpoint w
+      JOIN webhook_state s ON s.endpoint_id = w.id
+     WHERE w.project_id = $1 AND w.deleted_at IS NULL AND w.disabled_at IS NULL AND s.failing_since < clock_timestamp() - interval '1 hour'
+    UNION ALL
+    SELECT 'webhook_disabled', url, disabled_at FROM webhook_endpoint
+     WHERE project_id = $1 AND deleted_at IS NULL AND disabled_reason IN ('gone', 'failing')
+    UNION ALL
+    (SELECT 'auto_delegation_paused', address, paused_at FROM auto_delegation
+      WHERE project_id = $1 AND paused_at IS NOT NULL ORDER BY id DESC LIMIT 20)
+    UNION ALL
+    (SELECT 'deposit_held', 'dep_' || id, changed_at FROM deposit WHERE project_id = $1 AND status = 'held' ORDER BY id DESC LIMIT 20)`,
+};
+
+interface NeedRow {
+  readonly kind: MerchantHome['needs_you'][number]['kind'];
+  readonly subject: string;
+  readonly since: Date;
+}
+
+/** The ledger has no index by kind: the first step is found only among its oldest entries. */
+const STEPS = {
+  name: 'console_steps',
+  text: `SELECT EXISTS (SELECT FROM (SELECT kind FROM credit_entry WHERE project_id = $1 ORDER BY id LIMIT 1000) oldest
+        WHERE kind = 'topup') AS topped_up,
+      EXISTS (SELECT FROM api_key WHERE project_id = $1 AND last_used_at IS NOT NULL)
+        OR EXISTS (SELECT FROM orders WHERE project_id = $1) AS key_used,
+      EXISTS (SELECT FROM webhook_endpoint WHERE project_id = $1 AND deleted_at IS NULL) AS webhook_made,
+      EXISTS (SELECT FROM orders WHERE project_id = $1 AND status = 'delivered') AS order_delivered`,
+};
+
+const SAYS = {
+  webhook_failing: 'has failed for more than an hour',
+  webhook_disabled: 'is disabled: enable it when its server works again',
+  auto_delegation_paused: 'is not supplied with energy at present',
+  deposit_held: 'is held until your operator has checked it',
+} as const;
+
+@Injectable()
+export class MerchantHomes {
+  /** By project. */
+  private readonly settled = new TtlCache<SettledMonth>(MONTH_KEPT);
+
+  constructor(
+    private readonly database: Database,
+    private readonly topUp: TopUp,
+    private readonly replica: Replica,
+    private readonly records: OrderRecordReader,
+  ) {}
+
+  async home(projectId: string): Promise<MerchantHome> {
+    const balance = await this.topUp.balance(projectId);
+    const running = await this.database.query<{
+      key: string;
+      receive_address: string;
+      energy: bigint;
+      ends_at: Date;
+      left_sec: number;
+    }>(RUNNING, [projectId, ORDERS_MAX, RUNNING_SHOWN + 1]);
+    const [steps] = await this.database.query<MerchantHome['first_steps']>(STEPS, [projectId]);
+    const [clock] = await this.database.query<{ now: Date }>('SELECT clock_timestamp() AS now');
+    const newest = await newestOrders(this.database, projectId, ORDERS_SHOWN);
+    return given<MerchantHome>({
+      checked_at: (clock?.now ?? new Date(0)).toISOString(),
+      balance: balance.balance,
+      days_left: balance.days_left,
+      needs_you: [...ofBalance(balance), ...(await this.needs(projectId))],
+      running: running.slice(0, RUNNING_SHOWN).map((row) => ({
+        order_key: row.key,
+        receive_address: row.receive_address,
+        energy: toJsonInteger(row.energy),
+        ends_at: row.ends_at.toISOString(),
+        left_sec: Math.round(row.left_sec),
+      })),
+      running_more: running.length > RUNNING_SHOWN,
+      last_30_days: await this.month(projectId),
+      last_orders: newest.map(orderLine),
+      first_steps: steps ?? { topped_up: false, key_used: false, webhook_made: false, order_delivered: false },
+    });
+  }
+
+  private async needs(projectId: string): Promise<MerchantHome['needs_you'][number][]> {
+    const rows = await this.database.query<NeedRow>(NEEDS, [projectId]);
+    return rows.map(({ kind, subject: named, since }) => {
+      const subject = kind.startsWith('webhook_') ? maskedUrl(named) : named;
+      return {
+        kind,
+        says: `${subject} ${SAYS[kind as keyof typeof SAYS]}.`,
+        subject,
+        since: since.toISOString(),
+      };
+    });
+  }
+
+  /**
+   * Returns the month's figures, which are the sums of its days. The cost of burning uses today's fee and each order's
+   * own rate.
+   */
+  private async month(projectId: string): Promise<MerchantHome['last_30_days']> {
+    const { rows: settled, settledAt } = await this.settled.get(projectId, () => this.readSettled(projectId));
+    const rows = [...settled, ...(await this.entries(projectId, settledAt, 'infinity'))];
+    const fee = await this.records.energyFee();
+    const sumOf = (of: readonly MonthRow[]): DaySums => ({
+      spent: total(of, ({ credits }) => credits),
+      forEnergy: total(of, ({ energy_credits: credits }) => credits),
+      burning: fee === undefined ? undefined : total(of, (row) => burningOf(fee, BigInt(row.energy_rate))),
+    });
+    const { spent, forEnergy, burning: ofAll } = sumOf(rows);
+    // Limited to 0: the sum may be negative if the month begins with refunds of the month before.
+    const burning = ofAll === undefined || ofAll > 0n ? ofAll : 0n;
+    const days = [...new Set(rows.map(({ day }) => day))].sort();
+    return given<MerchantHome['last_30_days']>({
+      spent: money(spent),
+      orders: rows.reduce((sum, { orders }) => sum + orders, 0),
+      energy: toJsonInteger(total(rows, ({ energy }) => energy)),
+      since: timeOf(settled.find(({ since }) => since !== null)?.since ?? null),
+      burning: burning === undefined ? undefined : money(burning),
+      saved: burning === undefined ? undefined : money(burning - forEnergy),
+      days: days.map((day) => {
+        const of = sumOf(rows.filter((row) => row.day === day));
+        return given<MerchantHome['last_30_days']['days'][number]>({
+          day,
+          spent: money(of.spent),
+          saved: of.burning === undefined ? undefined : money(of.burning - of.forEnergy),
+        });
+      }),
+    });
+  }
+
+  private async readSettled(projectId: string): Promise<SettledMonth> {
+    const [moments] = await this.database.query<Moments>(MOMENTS, [DAYS, SETTLED_MS]);
+    invariant(moments !== undefined, 'a statement without a table has one row');
+    const rows = await this.entries(projectId, moments.begins_at, moments.settled_at);
+    return { rows, settledAt: moments.settled_at };
+  }
+
+  /** Reads entries later than `from`, up to `to`. */
+  private async entries(projectId: string, from: Date, to: Date | 'infinity'): Promise<MonthRow[]> {
+    const params = [projectId, ENTRIES_MAX, from, to];
+    return this.replica.readNow((on) => on.query<MonthRow>(MONTH, params));
+  }
+}
+
+interface DaySums {
+  readonly spent: bigint;
+  readonly forEnergy: bigint;
+  readonly burning: bigint | undefined;
+}
+
+function total<T>(of: readonly T[], valueOf: (one: T) => bigint): bigint {
+  return of.reduce((sum, one) => sum + valueOf(one), 0n);
+}
+
+/** Returns the credits for burning energy at a rate; negative if the energy was refunded. */
+function burningOf(feeSun: bigint, energyRate: bigint): bigint {
+  const isBack = energyRate < 0n;
+  const credits: bigint = creditsOf(sun(feeSun * (isBack ? -energyRate : energyRate)), 1n as RateE8);
+  return isBack ? -credits : credits;
+}
+
+function ofBalance(balance: Awaited<ReturnType<TopUp['balance']>>): MerchantHome['needs_you'][number][] {
+  const { balance: has, available, low_balance: low, frozen } = balance;
+  return [
+    ...(frozen
+      ? [{ kind: 'frozen' as const, says: 'The project is frozen: every request is refused. Contact the operator.' }]
+      : []),
+    ...(available?.credits === 0
+      ? [{ kind: 'balance_out' as const, says: 'Your balance is used up: orders are refused until you top up.' }]
+      : low !== undefined && has.credits < low.credits
+        ? [{ kind: 'balance_low' as const, says: `The balance of $${has.usd} is below your threshold of $${low.usd}.` }]
+        : []),
+  ];
+}

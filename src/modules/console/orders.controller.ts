@@ -1,0 +1,115 @@
+/** Routes for a project's orders: lists, and the page of one order. */
+import { Controller, Get, Param, Query, Res } from '@nestjs/common';
+import type { Response } from 'express';
+import { ConsoleConfig } from '../../platform/config/console-config.js';
+import { ORDER_STATUSES, type OrderKind, type OrderStatus } from '../../domain/order-state.js';
+import { ApiError } from '../../domain/errors.js';
+import { OrderHistory } from '../orders/order-history.js';
+import { describeStanding } from '../orders/order-standing.js';
+import { Projects } from '../projects/projects.js';
+import { Replica } from '../../platform/database/replica.js';
+import { notFound } from './answers.js';
+import { Authority, type ConsoleCaller } from './authority.js';
+import { Person } from './caller.js';
+import { CsvAnswers } from './csv-answers.js';
+import type { NewCount, OperatorOrder, OrderLine, OrderStory, Page, RefundReason } from './data-shapes.js';
+import { AnyText, newSince, OneOf, pageFrom, TimedQuery, type ReadOn } from './lists.js';
+import { operatorOrder } from './operator-order.js';
+import { ORDER_CSV, orderCells, orderLine, ordersBefore, type OrderListRow } from './order-list.js';
+import { OrderRecordReader, type OrderRecord } from './order-records.js';
+import { orderPageOf } from './order-page.js';
+import { refundOf } from './order-texts.js';
+
+const READS = { merchant: ['owner', 'member'], operator: ['admin', 'support'], scope: 'project' } as const;
+const KINDS: readonly OrderKind[] = ['rental', 'activation'];
+
+export class OrderQuery extends TimedQuery {
+  @OneOf(ORDER_STATUSES)
+  declare readonly status?: OrderStatus;
+
+  @OneOf(KINDS)
+  declare readonly kind?: OrderKind;
+
+  @AnyText(34)
+  declare readonly receiver?: string;
+
+  @AnyText(64)
+  declare readonly reference?: string;
+}
+
+@Controller('api/projects/:project_id')
+export class OrdersController {
+  constructor(
+    private readonly replica: Replica,
+    private readonly records: OrderRecordReader,
+    private readonly history: OrderHistory,
+    private readonly projects: Projects,
+    private readonly csv: CsvAnswers,
+    private readonly config: ConsoleConfig,
+  ) {}
+
+  @Get('orders')
+  @Authority(READS)
+  async page(@Param('project_id') project: string, @Query() query: OrderQuery): Promise<Page<OrderLine>> {
+    return pageFrom(this.replica, query, this.read(project, query), orderLine);
+  }
+
+  @Get('orders/new')
+  @Authority(READS)
+  async newOrders(@Param('project_id') project: string, @Query() query: OrderQuery): Promise<NewCount> {
+    return newSince(this.replica, query.since, this.read(project, query));
+  }
+
+  @Get('orders.csv')
+  @Authority(READS)
+  async csvOf(
+    @Param('project_id') project: string,
+    @Query() query: OrderQuery,
+    @Res() response: Response,
+  ): Promise<void> {
+    await this.csv.write(response, {
+      name: 'orders',
+      columns: ORDER_CSV,
+      read: this.read(project, query),
+      cells: orderCells,
+    });
+  }
+
+  @Get('orders/:key')
+  @Authority(READS)
+  async story(
+    @Person() caller: ConsoleCaller,
+    @Param('project_id') project: string,
+    @Param('key') key: string,
+  ): Promise<OrderStory> {
+    const order = await this.find(project, key);
+    const records = await this.records.load(order);
+    const operator = caller.audience === 'operator' ? await this.forOperator(project, order) : undefined;
+    return orderPageOf(records, this.config, operator);
+  }
+
+  @Get('orders/:key/refund')
+  @Authority(READS)
+  async refund(@Param('project_id') project: string, @Param('key') key: string): Promise<RefundReason> {
+    const reason = refundOf(await this.records.load(await this.find(project, key)));
+    if (reason === undefined) throw new ApiError('NOT_FOUND', 'This order was not refunded.');
+    return reason;
+  }
+
+  private read(projectId: string, { status, kind, receiver, reference, from, to }: OrderQuery): ReadOn<OrderListRow> {
+    const filter = { projectId, status, kind, receiver, reference, from, to };
+    return (on, before, limit) => ordersBefore(on, filter, before, limit);
+  }
+
+  private async find(project: string, key: string): Promise<OrderRecord> {
+    const order = await this.records.find(project, key);
+    if (order === undefined) throw notFound('order');
+    return order;
+  }
+
+  private async forOperator(project: string, { id }: OrderRecord): Promise<OperatorOrder> {
+    const details = await this.history.load(await this.history.find(id.toString(), undefined));
+    const { name } = await this.projects.get(project);
+    return operatorOrder(details, { id: project, name }, describeStanding(details));
+  }
+}

@@ -1,0 +1,77 @@
+/** Routes for the price table: show it, preview a change, and make it. Operators only. */
+import { Body, Controller, Get, HttpCode, Post } from '@nestjs/common';
+import { ConsoleError } from '../../domain/console-error.js';
+import { invalidField } from '../../domain/errors.js';
+import { IsFlag, IsInteger, IsText, Optional } from '../../platform/http/body/member-rules.js';
+import { Prices } from '../quotes/prices.js';
+import { authorOf, Person } from './caller.js';
+import { Authority, type ConsoleCaller } from './authority.js';
+import type { PriceChange, PricePreview, PriceTable, SavePrice } from './operator-shapes.js';
+import { PricePreviews } from './price-preview.js';
+
+const READS = { operator: ['admin', 'support'], scope: 'service' } as const;
+const WRITES = { operator: ['admin'], scope: 'service', again: true } as const;
+const DURATION = () => ({ min: 1, max: 31_536_000 });
+const PRICE = () => ({ min: 1, max: 1_000_000 });
+
+class PriceChangeRequest implements PriceChange {
+  @IsInteger(DURATION, 'The longest duration that the row holds for, in seconds.')
+  declare readonly duration_max_sec: number;
+
+  @Optional()
+  @IsInteger(PRICE, 'The price of one energy, in sun; absent: the row is removed.')
+  declare readonly sun_per_energy?: number;
+}
+
+class SavePriceRequest extends PriceChangeRequest implements SavePrice {
+  @IsText({ maxLength: 1000, description: 'Why; kept for ever.' })
+  declare readonly reason: string;
+
+  @Optional()
+  @IsFlag('Set it although it may be a slip.')
+  declare readonly force?: boolean;
+
+  @Optional()
+  @IsInteger(PRICE, 'What the row cost when the change was looked at; absent: there was none.')
+  declare readonly before_sun_per_energy?: number;
+}
+
+@Controller('api/operator/prices')
+export class PricesController {
+  constructor(
+    private readonly prices: Prices,
+    private readonly previews: PricePreviews,
+  ) {}
+
+  @Get()
+  @Authority(READS)
+  async table(): Promise<PriceTable> {
+    return this.previews.table();
+  }
+
+  @Post('preview')
+  @HttpCode(200)
+  @Authority(READS)
+  async preview(@Body() request: PriceChangeRequest): Promise<PricePreview> {
+    return this.previews.preview(request);
+  }
+
+  @Post()
+  @HttpCode(200)
+  @Authority(WRITES)
+  async save(@Person() caller: ConsoleCaller, @Body() request: SavePriceRequest): Promise<PriceTable> {
+    const { duration_max_sec: duration, sun_per_energy: perEnergy, before_sun_per_energy: seen, reason } = request;
+    if (reason.trim() === '') throw invalidField('reason', 'must state the reason');
+    const doubts = await this.previews.doubts(request);
+    if (doubts.length > 0 && request.force !== true) throw invalidField('sun_per_energy', doubts.join(' '));
+    const act = authorOf(caller, reason.trim());
+    const expected = seen === undefined ? undefined : BigInt(seen);
+    const isSaved =
+      perEnergy === undefined
+        ? await this.prices.removeIf(duration, expected, act)
+        : await this.prices.setIf(duration, BigInt(perEnergy), expected, act);
+    if (!isSaved)
+      throw new ConsoleError('CONFLICT', 'Another person has changed this price meanwhile. Review it again.');
+    return this.previews.table();
+  }
+}

@@ -1,0 +1,192 @@
+/** Routes for further records of a project: ledger, statements, events, refused requests, acts. Reads only. */
+import { Controller, Get, Param, Query, Res } from '@nestjs/common';
+import type { Response } from 'express';
+import type { CsvCell } from '../../platform/support/csv.js';
+import { momentOf } from '../../domain/moment.js';
+import { ApiError } from '../../domain/errors.js';
+import { PageQuery } from '../../platform/http/body/page-query.js';
+import { writePages } from '../../platform/http/pipeline/written-pages.js';
+import { ConsoleConfig } from '../../platform/config/console-config.js';
+import { RequestHistory } from '../requests/request-history.js';
+import { refusedPageBody } from '../requests/requests.dto.js';
+import type { EntryRow } from '../statements/entry-rows.js';
+import { LedgerList } from '../statements/ledger-list.js';
+import { StatementCsv } from '../statements/statement-csv.js';
+import { StatementList } from '../statements/statement-list.js';
+import { jsonOf, statementBody } from '../statements/statements.dto.js';
+import type { LedgerStatement } from '../../platform/database/entities/statement.entity.js';
+import { Replica } from '../../platform/database/replica.js';
+import { csvLine, forPeople } from '../../platform/support/csv.js';
+import { money, notFound } from './answers.js';
+import { Authority } from './authority.js';
+import type { LedgerLine, Page, StatementLine } from './data-shapes.js';
+import type { AuditShape, EventShape, RefusedShape } from './integration-shapes.js';
+import { AnyText, csvHeaders, limitOf, pageFrom, TimedQuery } from './lists.js';
+import { ledgerLine } from './order-page.js';
+import { actsBefore, eventsBefore } from './project-records.js';
+
+const READS = { merchant: ['owner', 'member'], operator: ['admin', 'support'], scope: 'project' } as const;
+const CSV_ROWS_MAX = 100_000;
+const CSV_PAGE = 1000;
+const LEDGER_CSV = [
+  'entry',
+  'time',
+  'kind',
+  'description',
+  'credits',
+  'usd',
+  'asset',
+  'amount',
+  'usd_rate',
+  'order_key',
+  'deposit',
+  'reference',
+  'txids',
+];
+
+class LedgerListQuery extends TimedQuery {}
+class SimpleQuery extends PageQuery {}
+class EventsQuery extends PageQuery {
+  @AnyText(2000)
+  declare readonly types?: string;
+}
+
+@Controller('api/projects/:project_id')
+export class RecordsController {
+  constructor(
+    private readonly ledger: LedgerList,
+    private readonly statements: StatementList,
+    private readonly lines: StatementCsv,
+    private readonly requests: RequestHistory,
+    private readonly replica: Replica,
+    private readonly config: ConsoleConfig,
+  ) {}
+
+  @Get('ledger')
+  @Authority(READS)
+  async entries(@Param('project_id') project: string, @Query() query: LedgerListQuery): Promise<Page<LedgerLine>> {
+    const { items, nextCursor } = await this.ledger.page(project, spanOf(query), limitOf(query), query.cursor);
+    return { items: items.map(ledgerLine), ...(nextCursor !== undefined && { next_cursor: nextCursor }) };
+  }
+
+  @Get('ledger.csv')
+  @Authority(READS)
+  async entriesCsv(
+    @Param('project_id') project: string,
+    @Query() query: LedgerListQuery,
+    @Res() response: Response,
+  ): Promise<void> {
+    await this.write(response, 'ledger', this.entryPages(project, query));
+  }
+
+  @Get('statements')
+  @Authority(READS)
+  async statementList(@Param('project_id') project: string, @Query() query: SimpleQuery): Promise<Page<StatementLine>> {
+    const { items, nextCursor } = await this.statements.page(project, limitOf(query), query.cursor);
+    return { items: items.map(statementLine), ...(nextCursor !== undefined && { next_cursor: nextCursor }) };
+  }
+
+  @Get('statements/:file')
+  @Authority(READS)
+  async statementCsv(
+    @Param('project_id') project: string,
+    @Param('file') file: string,
+    @Res() response: Response,
+  ): Promise<void> {
+    const number = /^(\d{1,9})\.csv$/.exec(file)?.[1];
+    const statement = number === undefined ? undefined : await this.statements.find(project, number);
+    if (statement === undefined) throw notFound('statement');
+    await this.write(
+      response,
+      `statement-${statement.month.slice(0, 7)}`,
+      this.lines.pages(statement, (read) => read()),
+    );
+  }
+
+  @Get('events')
+  @Authority(READS)
+  async events(@Param('project_id') project: string, @Query() query: EventsQuery): Promise<Page<EventShape>> {
+    const named = query.types?.split(',').filter((type) => type !== '');
+    const terms = { projectId: project, types: named?.length === 0 ? undefined : named };
+    return pageFrom(
+      this.replica,
+      query,
+      (on, before, limit) => eventsBefore(on, terms, before, limit),
+      ({ payload }) => JSON.parse(payload) as EventShape,
+    );
+  }
+
+  @Get('requests')
+  @Authority(READS)
+  async refused(@Param('project_id') project: string, @Query() query: SimpleQuery): Promise<Page<RefusedShape>> {
+    return refusedPageBody(await this.requests.list(project, limitOf(query), query.cursor));
+  }
+
+  @Get('audit')
+  @Authority({ merchant: ['owner'], operator: ['admin', 'support'], scope: 'project' })
+  async acts(@Param('project_id') project: string, @Query() query: SimpleQuery): Promise<Page<AuditShape>> {
+    return pageFrom(this.replica, query, actsBefore, ({ id, at, actor, action, reason, detail }) => ({
+      id: id.toString(),
+      at: at.toISOString(),
+      actor,
+      action,
+      subject: project,
+      ...(reason !== null && { reason }),
+      ...(detail !== null && { detail }),
+    }));
+  }
+
+  private async *entryPages(project: string, query: LedgerListQuery): AsyncGenerator<string, void, undefined> {
+    let cursor: string | undefined;
+    let text = csvLine(LEDGER_CSV);
+    for (let written = 0; ;) {
+      const page = await this.ledger.page(project, spanOf(query), CSV_PAGE, cursor);
+      written += page.items.length;
+      if (written > CSV_ROWS_MAX)
+        throw new ApiError('INVALID_REQUEST', 'There are too many entries in this period. Choose a shorter one.');
+      yield text + page.items.map((row) => csvLine(cellsOf(row))).join('');
+      text = '';
+      cursor = page.nextCursor;
+      if (cursor === undefined) return;
+    }
+  }
+
+  private async write(response: Response, name: string, pages: AsyncGenerator<string, void, undefined>): Promise<void> {
+    await writePages(response, csvHeaders(name), forPeople(pages), this.config.http.streamSlowSec * 1000);
+  }
+}
+
+const spanOf = ({ from, to }: TimedQuery) => ({ from: from && momentOf(from), to: to && momentOf(to) });
+
+function cellsOf(row: EntryRow): readonly CsvCell[] {
+  const line = ledgerLine(row);
+  const number = (text: string | undefined): CsvCell => (text === undefined ? undefined : { decimal: text });
+  return [
+    ...[line.id, new Date(row.at), line.kind, line.description, row.credits, number(line.amount.usd), line.asset],
+    ...[
+      number(line.asset_amount),
+      number(line.usd_rate),
+      line.order_key,
+      line.deposit,
+      line.reference,
+      line.txids?.join(' '),
+    ],
+  ];
+}
+
+function statementLine(statement: LedgerStatement): StatementLine {
+  const { opening_credits: opening, closing_credits: closing, totals, ...body } = statementBody(jsonOf(statement));
+  return {
+    ...body,
+    opening: money(BigInt(opening)),
+    closing: money(BigInt(closing)),
+    totals: {
+      charge: money(BigInt(totals.charge)),
+      refund: money(BigInt(totals.refund)),
+      compensation: money(BigInt(totals.compensation)),
+      deposit: money(BigInt(totals.deposit)),
+      topup: money(BigInt(totals.topup)),
+      adjustment: money(BigInt(totals.adjustment)),
+    },
+  };
+}

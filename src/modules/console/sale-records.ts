@@ -1,0 +1,63 @@
+/** Figures for prices, from stored records: a console sends no requests to nodes or exchanges. Reads only. */
+import { Injectable } from '@nestjs/common';
+import { HeldRates } from '../billing/held-rates.js';
+import { ConsoleConfig } from '../../platform/config/console-config.js';
+import { ApiError } from '../../domain/errors.js';
+import { Prices } from '../quotes/prices.js';
+import type { SaleFigures } from '../quotes/direct-price.js';
+import { Database } from '../../platform/database/database.js';
+
+const CHAIN = {
+  name: 'console_chain_fees',
+  text: `SELECT value ->> 'energyFeeSun' AS energy_fee, value ->> 'transactionFeeSunPerByte' AS byte_fee,
+      extract(epoch FROM clock_timestamp() - measured_at)::float8 AS age_sec FROM market_state WHERE name = 'chain'`,
+};
+
+interface ChainRow {
+  readonly energy_fee: string | null;
+  readonly byte_fee: string | null;
+  readonly age_sec: number;
+}
+
+@Injectable()
+export class SaleRecords {
+  private readonly rates: HeldRates;
+
+  constructor(
+    private readonly database: Database,
+    private readonly prices: Prices,
+    private readonly config: ConsoleConfig,
+  ) {
+    this.rates = new HeldRates(database);
+  }
+
+  /** Throws ApiError CHAIN_UNAVAILABLE if the last chain reading is too old, and SERVICE_UNAVAILABLE without prices. */
+  async figures(): Promise<SaleFigures> {
+    const { sales, market, rates } = this.config;
+    const [chain] = await this.database.query<ChainRow>(CHAIN);
+    const priceRows = await this.prices.list();
+    if (priceRows.length === 0)
+      throw new ApiError('SERVICE_UNAVAILABLE', 'Prices are unknown at present. Try again shortly.');
+    const [energyFeeSun, perByte] = [integerOf(chain?.energy_fee), integerOf(chain?.byte_fee)];
+    if (
+      chain === undefined ||
+      chain.age_sec > market.maxAgeSec ||
+      energyFeeSun === undefined ||
+      perByte === undefined
+    ) {
+      throw new ApiError('CHAIN_UNAVAILABLE', 'The state of the chain is unknown at present. Try again shortly.');
+    }
+    const isStatic = rates.sources.every((source) => source === 'static');
+    const stored = isStatic ? undefined : await this.rates.stored();
+    return {
+      rules: sales,
+      priceRows,
+      fees: { energyFeeSun, transactionFeeSunPerByte: perByte },
+      rate: stored?.rate ?? rates.fallback,
+    };
+  }
+}
+
+function integerOf(text: string | null | undefined): bigint | undefined {
+  return text !== null && text !== undefined && /^\d{1,18}$/.test(text) ? BigInt(text) : undefined;
+}

@@ -1,0 +1,145 @@
+/**
+ * Records the fee that each chain transaction burnt, from the receipt in its solid block. Normally this happens when
+ * the block is read. Rows missed then (settled later, found later, or locked by another session) are looked up by their
+ * receipts. The only writer of chain_tx.fee_sun, except for reverted blocks.
+ */
+import { Injectable } from '@nestjs/common';
+import { Counter, Gauge } from 'prom-client';
+import { forEachConcurrently } from '../../platform/support/concurrency.js';
+import type { BlockConsumer } from '../../platform/blocks/block-consumer.js';
+import type { WitnessedBlock } from '../../platform/blocks/witnessed-blocks.js';
+import { solidPlaceOf, TronClient } from '../../platform/chain/tron.client.js';
+import { Metrics } from '../../platform/observability/metrics.js';
+import { Database, type Queryable, type Transaction } from '../../platform/database/database.js';
+
+/**
+ * Records the fee once per row, for rows recorded in exactly this block. Rows locked by another session are left to the
+ * look-up, so that reading blocks never waits for an order.
+ */
+const RECORD = {
+  name: 'record_costs',
+  text: `WITH seen AS (
+      SELECT t.id, v.fee_sun FROM unnest($1::text[], $2::bigint[]) AS v(txid, fee_sun)
+        JOIN open_chain_tx t ON t.txid = decode(v.txid, 'hex')
+       WHERE t.fee_sun IS NULL AND t.status IN ('included', 'solid') AND t.block_number = $3
+       ORDER BY t.id FOR NO KEY UPDATE OF t SKIP LOCKED)
+    UPDATE open_chain_tx t SET fee_sun = seen.fee_sun FROM seen, pool_wallet w
+     WHERE t.id = seen.id AND w.id = t.wallet_id RETURNING t.purpose, w.address AS wallet, t.fee_sun`,
+};
+
+/** $1: id after which to continue. Rotation keeps a receipt that no node has from blocking the others. */
+const MISSING = {
+  name: 'missing_costs',
+  text: `SELECT id, encode(txid, 'hex') AS txid, block_number FROM open_chain_tx
+    WHERE status = 'solid' AND fee_sun IS NULL AND id > $1 AND block_number <= $2 ORDER BY id LIMIT $3`,
+};
+
+const COUNT_MISSING = {
+  name: 'count_missing_costs',
+  text: `SELECT count(*)::integer AS count FROM (
+    SELECT FROM open_chain_tx WHERE status = 'solid' AND fee_sun IS NULL AND block_number <= $1 LIMIT $2) missing`,
+};
+
+const WALLETS = { name: 'wallets_with_costs', text: `SELECT address FROM pool_wallet` };
+
+/** Look-ups per round. After an upgrade there may be a long history, and nodes have more urgent requests. */
+const LOOK_UPS = 10;
+const LOOK_UPS_AT_ONCE = 4;
+const COUNTED_MAX = 1000;
+
+interface Cost {
+  readonly purpose: string;
+  readonly wallet: string;
+  readonly fee_sun: bigint;
+}
+
+interface Missing {
+  readonly id: bigint;
+  readonly txid: string;
+  readonly block_number: bigint;
+}
+
+@Injectable()
+export class CostRecorder implements BlockConsumer {
+  readonly needsWitnesses = false;
+  private wallets: ReadonlySet<string> = new Set();
+  private readonly burnt: Counter<'purpose' | 'wallet'>;
+  private readonly missing: Gauge;
+  private afterId = 0n;
+
+  constructor(
+    private readonly database: Database,
+    private readonly client: TronClient,
+    metrics: Metrics,
+  ) {
+    this.burnt = new Counter({
+      name: 'chain_cost_sun_total',
+      help: 'TRX burnt by our transactions, by `purpose` (delegate, reclaim, activate) and `wallet`, from solid receipts.',
+      labelNames: ['purpose', 'wallet'] as const,
+      registers: [metrics.registry],
+    });
+    this.missing = new Gauge({
+      name: 'chain_costs_missing',
+      help: 'Final transactions in read blocks without a cost, at most 1000; 0 in workers that read no blocks.',
+      registers: [metrics.registry],
+    });
+  }
+
+  async prepare(): Promise<void> {
+    // Nothing to prepare: the watched accounts depend only on the height.
+  }
+
+  async loadWatched(): Promise<void> {
+    const rows = await this.database.query<{ address: string }>(WALLETS);
+    this.wallets = new Set(rows.map(({ address }) => address));
+  }
+
+  watchesPayments(): boolean {
+    return false;
+  }
+
+  watchesCosts(address: string): boolean {
+    return this.wallets.has(address);
+  }
+
+  async consumeBlock(tx: Transaction, { number, costs }: WitnessedBlock): Promise<() => void> {
+    const recorded = await record(
+      tx,
+      number,
+      costs.map(({ txid, amount }) => ({ txid, feeSun: amount })),
+    );
+    return () => {
+      this.count(recorded);
+    };
+  }
+
+  loseLease(): void {
+    this.missing.set(0);
+  }
+
+  /** Reads missing receipts, a few per call. Throws ChainUnavailableError. */
+  async workBetweenBlocks(_fence: bigint, solid: number): Promise<void> {
+    const rows = await this.database.query<Missing>(MISSING, [this.afterId, solid, LOOK_UPS]);
+    await forEachConcurrently(rows, LOOK_UPS_AT_ONCE, async ({ txid, block_number: block }) => {
+      const place = await this.client.pool.ask('a final transaction', (node) => solidPlaceOf(node, txid));
+      if (place?.blockNumber !== Number(block)) return;
+      this.count(await record(this.database, place.blockNumber, [{ txid, feeSun: place.feeSun }]));
+    });
+    this.afterId = rows.length < LOOK_UPS ? 0n : (rows.at(-1)?.id ?? 0n);
+    const [row] = await this.database.query<{ count: number }>(COUNT_MISSING, [solid, COUNTED_MAX]);
+    this.missing.set(row?.count ?? 0);
+  }
+
+  private count(costs: readonly Cost[]): void {
+    for (const { purpose, wallet, fee_sun: feeSun } of costs) this.burnt.inc({ purpose, wallet }, Number(feeSun));
+  }
+}
+
+async function record(
+  queryable: Queryable,
+  block: number,
+  costs: readonly { readonly txid: string; readonly feeSun: bigint }[],
+): Promise<Cost[]> {
+  if (costs.length === 0) return [];
+  return queryable.query<Cost>(RECORD, [costs.map(({ txid }) => txid), costs.map(({ feeSun }) => feeSun), block]);
+}

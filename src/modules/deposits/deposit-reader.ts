@@ -1,0 +1,85 @@
+/**
+ * Consumes solid blocks for deposits. Between blocks it records rates, decides on waiting deposits and reads the head.
+ */
+import { Injectable } from '@nestjs/common';
+import type { BlockConsumer } from '../../platform/blocks/block-consumer.js';
+import type { WitnessedBlock } from '../../platform/blocks/witnessed-blocks.js';
+import { Database, type Transaction } from '../../platform/database/database.js';
+import { DepositBook } from './deposit-book.js';
+import { ADDRESSES } from './deposit-sql.js';
+import { DepositTokens } from './deposit-tokens.js';
+import { UnconfirmedDeposits } from './unconfirmed-deposits.js';
+import { RateRecorder } from './rate-recorder.js';
+
+@Injectable()
+export class DepositReader implements BlockConsumer {
+  private isInUse = false;
+  private addresses: ReadonlySet<string> = new Set();
+
+  constructor(
+    private readonly depositBook: DepositBook,
+    private readonly unconfirmedDeposits: UnconfirmedDeposits,
+    private readonly rateRecorder: RateRecorder,
+    private readonly tokens: DepositTokens,
+    private readonly database: Database,
+  ) {}
+
+  get needsWitnesses(): boolean {
+    return this.isInUse;
+  }
+
+  async prepare(fence: bigint): Promise<void> {
+    await this.loadWatched();
+    if (!this.isInUse) return;
+    await this.rateRecorder.record();
+    await this.depositBook.decideWaiting(fence);
+  }
+
+  /**
+   * Reloads all addresses when their number has changed: addresses are only ever added. Throws StartError when deposits
+   * were never paid in TOKEN_CONTRACT.
+   */
+  async loadWatched(): Promise<void> {
+    const [row] = await this.database.query<{ in_use: boolean; count: number }>(COUNT_ADDRESSES);
+    // Also checks after an account was begun while this worker runs.
+    if (row?.in_use === true && !this.isInUse) await this.tokens.assertKnown();
+    this.isInUse = row?.in_use ?? false;
+    if (row?.count === this.addresses.size) return;
+    const rows = await this.database.query<{ address: string }>(ADDRESSES);
+    this.addresses = new Set(rows.map(({ address }) => address));
+  }
+
+  watchesPayments(address: string): boolean {
+    return this.addresses.has(address);
+  }
+
+  watchesCosts(): boolean {
+    return false;
+  }
+
+  /** Throws ChainUnavailableError. */
+  async inspect(block: WitnessedBlock): Promise<void> {
+    if (this.isInUse) await this.depositBook.readBlacklist(block, (address) => this.addresses.has(address));
+  }
+
+  async consumeBlock(tx: Transaction, block: WitnessedBlock): Promise<() => void> {
+    if (this.isInUse) await this.depositBook.recordBlock(tx, block);
+    return () => undefined;
+  }
+
+  loseLease(): void {
+    // Nothing to reset: the gauges are read from the database, by every worker.
+  }
+
+  /** Records payments in blocks that are not solid yet, and releases held deposits. Throws ChainUnavailableError. */
+  async workBetweenBlocks(fence: bigint, solid: number): Promise<void> {
+    if (this.isInUse)
+      await this.unconfirmedDeposits.recordNewBlocks(fence, solid, (address) => this.addresses.has(address));
+    if (this.isInUse) await this.depositBook.releaseUnlisted(fence);
+  }
+}
+
+const COUNT_ADDRESSES = {
+  name: 'count_deposit_addresses',
+  text: `SELECT EXISTS (SELECT FROM deposit_account) AS in_use, (SELECT count(*)::integer FROM deposit_address) AS count`,
+};

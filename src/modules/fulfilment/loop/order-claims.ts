@@ -1,0 +1,492 @@
+/**
+ * Claims due orders under a lease and a fencing token, loads them, and releases them with the time of their next run.
+ * Postgres is the queue of record. Claims follow the database's clock, rental ends the chain's (docs/interface.md §18).
+ */
+import { Injectable } from '@nestjs/common';
+import { sleep } from '../../../platform/support/clock.js';
+import { Config } from '../../../platform/config/config.js';
+import { sun, type Energy } from '../../../domain/units.js';
+import type {
+  ChainTxPurpose,
+  ChainTxStatus,
+  LegStatus,
+  OrderKind,
+  OrderStatus,
+  TopUpCause,
+} from '../../../domain/order-state.js';
+import { Database } from '../../../platform/database/database.js';
+import { steadyAgeSec } from '../../../platform/database/confirmed-clock.js';
+import { leaseIsFree } from '../../../platform/database/lease-sql.js';
+import { RECOVERY_HOLD_SEC, RECOVERY_IS_DONE } from '../recovery-condition.js';
+import type { Tally, ClaimedLeg, ClaimedOrder, ClaimedTx, ReceiverUsage } from './claimed-order.js';
+import { LOST, readReceiverUsage } from './receiver-usage.js';
+
+/**
+ * A claimed order is due again when its lease ends, so that the orders of a dead worker are retried. A next_run_at that
+ * differs from lease_until at the release was set by a process that woke the order meanwhile.
+ */
+const CLAIMED = `
+  SET lease_until = due.until, next_run_at = due.until, fence = o.fence + 1
+  FROM due WHERE o.id = due.id
+  RETURNING o.id, o.fence`;
+
+/**
+ * The chain follower moves orders that only wait for solid blocks, within about a minute. This is the fallback in case
+ * no follower did. It is long, since every claim costs a statement, a read and a release, with no other work to do.
+ */
+export const SOLID_WAIT = `interval '3 minutes'`;
+
+/** Condition that neither a worker nor the search for lost commits holds the order. */
+const IS_FREE = leaseIsFree('lease_until', `greatest($1, ${RECOVERY_HOLD_SEC.toString()})`, 'statement_timestamp()');
+
+const UNTIL = `clock_timestamp() + $1 * interval '1 second' AS until`;
+
+// Compare with statement_timestamp(): clock_timestamp() may change from row to row, so Postgres would scan the whole
+// index.
+
+const CLAIM_DUE = {
+  name: 'claim_due',
+  text: `WITH due AS (
+    SELECT id, ${UNTIL} FROM open_orders
+     WHERE next_run_at <= statement_timestamp() AND ${IS_FREE}
+       AND ${RECOVERY_IS_DONE}
+     ORDER BY next_run_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+  UPDATE open_orders o ${CLAIMED}`,
+};
+
+const CLAIM_IDS = {
+  name: 'claim_ids',
+  text: `WITH due AS (
+    SELECT id, ${UNTIL} FROM open_orders
+     WHERE id = ANY ($2::bigint[]) AND next_run_at <= statement_timestamp()
+       AND ${IS_FREE}
+       AND ${RECOVERY_IS_DONE}
+     ORDER BY id FOR UPDATE SKIP LOCKED)
+  UPDATE open_orders o ${CLAIMED}`,
+};
+
+/**
+ * Rentals whose end the head has reached. Their next_run_at is null until the reclaim begins. Test orders are excluded.
+ */
+const CLAIM_ENDING = {
+  name: 'claim_ending',
+  text: `WITH due AS (
+    SELECT id, ${UNTIL} FROM open_orders
+     WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL AND ends_at <= $3
+       AND NOT test AND next_run_at IS NULL AND ${IS_FREE}
+       AND ${RECOVERY_IS_DONE}
+     ORDER BY ends_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+  UPDATE open_orders o ${CLAIMED}`,
+};
+
+/**
+ * Running rentals whose stake per sold energy is worth too little at the current ratio ($3), and which end after $4. An
+ * index on that figure makes the search free while no rental falls short.
+ */
+const CLAIM_SHORT = {
+  name: 'claim_short',
+  text: `WITH due AS (
+    SELECT id, ${UNTIL} FROM open_orders
+     WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL AND sun_per_energy_e6 < $3
+       AND ends_at > $4 AND next_run_at IS NULL AND ${IS_FREE}
+       AND (top_up_after IS NULL OR top_up_after <= statement_timestamp())
+       AND ${RECOVERY_IS_DONE}
+     ORDER BY sun_per_energy_e6 LIMIT $2 FOR UPDATE SKIP LOCKED)
+  UPDATE open_orders o ${CLAIMED}`,
+};
+
+/** Running rentals that end after $3 and whose receiver lost energy by the reclaim of another rental. */
+const CLAIM_LOST = {
+  name: 'claim_lost',
+  text: `WITH due AS (
+    SELECT id, ${UNTIL} FROM open_orders
+     WHERE id IN (${LOST}) AND next_run_at IS NULL AND ${IS_FREE}
+       AND (top_up_after IS NULL OR top_up_after <= statement_timestamp())
+       AND ${RECOVERY_IS_DONE}
+     FOR UPDATE SKIP LOCKED)
+  UPDATE open_orders o ${CLAIMED}`,
+};
+
+const LOAD_ORDERS = {
+  name: 'load_orders',
+  text: `SELECT id, project_id, kind, status, receive_address, energy, credits, settled, undoing, needs_attention,
+      ends_at, fence, request_id, extract(epoch FROM clock_timestamp() - created_at)::float8 AS age_sec
+    FROM open_orders WHERE id = ANY ($1::bigint[])`,
+};
+
+const LEG_AGE_SEC = steadyAgeSec('l.changed_at');
+const TX_AGE_SEC = steadyAgeSec('t.created_at');
+
+const LOAD_LEGS = {
+  name: 'load_legs',
+  text: `SELECT l.id, l.order_id, l.leg_no, l.wallet_id, w.address, w.permission_id, w.key_address, w.sign_failures,
+      w.delivery_fault IS NULL AND w.wallet_fault IS NULL AS can_deliver, l.top_up, l.top_up_cause, l.amount_sun,
+      l.energy, l.status, l.closed_at IS NOT NULL AS closed, ${LEG_AGE_SEC} AS age_sec
+    FROM open_leg l JOIN pool_wallet w ON w.id = l.wallet_id WHERE l.order_id = ANY ($1::bigint[]) ORDER BY l.order_id, l.leg_no`,
+};
+
+const LOAD_TXS = {
+  name: 'load_txs',
+  text: `SELECT id, leg_id, purpose, attempt, status, txid, raw_data, signature, ref_block_number, expires_at,
+      block_number, block_id, sends, ${TX_AGE_SEC} AS age_sec
+    FROM open_chain_tx t WHERE order_id = ANY ($1::bigint[]) AND status NOT IN ('dead', 'dropped') ORDER BY id`,
+};
+
+/**
+ * A reclaim is never given up, so it may have many attempts: Postgres counts them. Unsigned attempts do not count once
+ * the wallet signs again.
+ */
+const LOAD_TALLIES = {
+  name: 'load_tallies',
+  text: `SELECT t.leg_id, t.purpose, max(t.attempt) AS attempts,
+      count(*) FILTER (WHERE t.status = 'dead' AND t.sends > 0)::int AS deaths,
+      count(*) FILTER (WHERE t.created_at >= l.changed_at
+        AND (t.signature IS NOT NULL OR w.sign_failures > 0))::int AS recent,
+      extract(epoch FROM clock_timestamp() - max(t.created_at))::float8 AS last_age_sec
+    FROM open_chain_tx t JOIN open_leg l ON l.id = t.leg_id JOIN pool_wallet w ON w.id = l.wallet_id
+    WHERE t.order_id = ANY ($1::bigint[]) AND t.status IN ('dead', 'dropped') GROUP BY t.leg_id, t.purpose`,
+};
+
+/** Locks rows ordered by id. Skips rows that another session holds, so that one held row does not block the others. */
+const HELD = `SELECT o.id, v.delay_ms, v.is_ending FROM open_orders o
+    JOIN unnest($1::bigint[], $2::int[], $3::int[], $4::boolean[]) AS v(id, fence, delay_ms, is_ending)
+      ON o.id = v.id AND o.fence = v.fence
+    ORDER BY o.id FOR NO KEY UPDATE OF o SKIP LOCKED`;
+
+/**
+ * Releases a claimed order. Its next run depends on its current state, which the chain follower may have changed
+ * meanwhile. A running rental waits for the chain's clock alone, unless it has ended or a top-up is under way. An order
+ * whose transactions are in blocks waits until they are solid. Any other order that was woken while leased keeps the
+ * earlier time.
+ */
+const RELEASE = {
+  name: 'release_orders',
+  text: `WITH held AS (${HELD})
+    UPDATE open_orders o SET lease_until = NULL, next_run_at = CASE
+      WHEN o.status = 'refunded' OR (o.settled AND o.kind = 'activation') OR (o.kind = 'rental' AND NOT EXISTS (
+             SELECT FROM open_leg WHERE order_id = o.id AND status NOT IN ('reclaimed', 'released'))) AND NOT o.undoing THEN NULL
+      WHEN o.status = 'delivered' AND o.settled AND NOT held.is_ending AND NOT EXISTS (
+             SELECT FROM open_chain_tx WHERE order_id = o.id AND purpose = 'reclaim') AND NOT EXISTS (
+             SELECT FROM open_leg WHERE order_id = o.id AND status IN ('reserved', 'placed')) THEN NULL
+      WHEN NOT o.undoing AND (o.status = 'delivered' AND NOT o.settled OR o.reclaimed_at IS NOT NULL)
+        THEN clock_timestamp() + ${SOLID_WAIT}
+      WHEN o.next_run_at IS DISTINCT FROM o.lease_until
+        THEN least(o.next_run_at, clock_timestamp() + held.delay_ms * interval '1 millisecond')
+      ELSE clock_timestamp() + held.delay_ms * interval '1 millisecond' END
+    FROM held WHERE o.id = held.id RETURNING o.id`,
+};
+
+/** Renews only while the order is leased: a renewal after the release must not claim it again. */
+const RENEW = {
+  name: 'renew_leases',
+  text: `WITH held AS (
+      SELECT o.id, clock_timestamp() + $3 * interval '1 second' AS until FROM open_orders o
+        JOIN unnest($1::bigint[], $2::int[]) AS v(id, fence) ON o.id = v.id AND o.fence = v.fence
+       WHERE o.lease_until IS NOT NULL ORDER BY o.id FOR NO KEY UPDATE OF o SKIP LOCKED)
+    UPDATE open_orders o SET lease_until = held.until,
+        next_run_at = CASE WHEN o.next_run_at IS NOT DISTINCT FROM o.lease_until THEN held.until ELSE o.next_run_at END
+      FROM held WHERE o.id = held.id AND o.lease_until IS NOT NULL`,
+};
+
+const STILL_OURS = {
+  name: 'still_ours',
+  text: `SELECT o.id FROM open_orders o JOIN unnest($1::bigint[], $2::int[]) AS v(id, fence) ON o.id = v.id AND o.fence = v.fence`,
+};
+
+/**
+ * Pauses before each try to release orders whose rows another session holds. Our own sessions hold rows for
+ * milliseconds.
+ */
+const RELEASE_RESTS_MS = [0, 20, 100, 500];
+
+interface OrderRow {
+  id: bigint;
+  project_id: string;
+  kind: OrderKind;
+  status: OrderStatus;
+  receive_address: string;
+  energy: Energy | null;
+  credits: bigint;
+  settled: boolean;
+  undoing: boolean;
+  needs_attention: boolean;
+  ends_at: Date | null;
+  fence: number;
+  request_id: string | null;
+  age_sec: number;
+}
+
+interface LegRow {
+  id: bigint;
+  order_id: bigint;
+  leg_no: number;
+  wallet_id: number;
+  address: string;
+  permission_id: number;
+  key_address: string;
+  sign_failures: number;
+  can_deliver: boolean;
+  top_up: boolean;
+  top_up_cause: TopUpCause | null;
+  amount_sun: bigint;
+  energy: Energy | null;
+  status: LegStatus;
+  closed: boolean;
+  age_sec: number;
+}
+
+interface TxRow {
+  id: bigint;
+  leg_id: bigint;
+  purpose: ChainTxPurpose;
+  attempt: number;
+  status: ChainTxStatus;
+  txid: Buffer;
+  raw_data: Buffer;
+  signature: Buffer | null;
+  ref_block_number: bigint;
+  expires_at: Date;
+  block_number: bigint | null;
+  block_id: Buffer | null;
+  sends: number;
+  age_sec: number;
+}
+
+interface TallyRow {
+  leg_id: bigint;
+  purpose: ChainTxPurpose;
+  attempts: number;
+  deaths: number;
+  recent: number;
+  last_age_sec: number;
+}
+
+function toTally({ purpose, attempts, deaths, recent, last_age_sec: lastAgeSec }: TallyRow): Tally {
+  return { purpose, attempts, deaths, recent, lastAgeSec };
+}
+
+function toTx(row: TxRow): ClaimedTx {
+  return {
+    id: row.id,
+    legId: row.leg_id,
+    purpose: row.purpose,
+    attempt: row.attempt,
+    status: row.status,
+    txid: row.txid.toString('hex'),
+    rawData: row.raw_data,
+    signature: row.signature ?? undefined,
+    refBlockNumber: Number(row.ref_block_number),
+    expiresAtMs: row.expires_at.getTime(),
+    blockNumber: row.block_number === null ? undefined : Number(row.block_number),
+    blockId: row.block_id?.toString('hex'),
+    sends: row.sends,
+    ageSec: row.age_sec,
+  };
+}
+
+function toLeg(row: LegRow, txs: readonly ClaimedTx[], tallies: readonly Tally[]): ClaimedLeg {
+  return {
+    id: row.id,
+    legNo: row.leg_no,
+    walletId: row.wallet_id,
+    walletAddress: row.address,
+    permissionId: row.permission_id,
+    keyAddress: row.key_address,
+    canDeliver: row.can_deliver,
+    isTopUp: row.top_up,
+    topUpCause: row.top_up_cause ?? undefined,
+    signFailures: row.sign_failures,
+    amountSun: sun(row.amount_sun),
+    energy: row.energy ?? undefined,
+    status: row.status,
+    isClosed: row.closed,
+    ageSec: row.age_sec,
+    txs,
+    tallies,
+  };
+}
+
+function toOrder(
+  row: OrderRow,
+  fence: number,
+  legs: readonly ClaimedLeg[],
+  usage: ReceiverUsage | undefined,
+): ClaimedOrder {
+  return {
+    id: row.id,
+    projectId: row.project_id,
+    kind: row.kind,
+    status: row.status,
+    receiver: row.receive_address,
+    energy: row.energy ?? undefined,
+    credits: row.credits,
+    isSettled: row.settled,
+    isUndoing: row.undoing,
+    needsAttention: row.needs_attention,
+    endsAtMs: row.ends_at?.getTime(),
+    ageSec: row.age_sec,
+    fence,
+    requestId: row.request_id ?? undefined,
+    legs,
+    usage,
+  };
+}
+
+function groupBy<K, V>(items: readonly V[], keyOf: (item: V) => K): Map<K, V[]> {
+  const groups = new Map<K, V[]>();
+  for (const item of items) {
+    const group = groups.get(keyOf(item));
+    if (group === undefined) groups.set(keyOf(item), [item]);
+    else group.push(item);
+  }
+  return groups;
+}
+
+/** Returns true if the rental runs and none of it is being reclaimed. */
+function isRunning(order: OrderRow, legs: readonly LegRow[], txs: readonly TxRow[]): boolean {
+  if (order.kind !== 'rental' || order.status !== 'delivered' || !order.settled) return false;
+  const own = legs.filter((leg) => leg.order_id === order.id);
+  if (own.some(({ status }) => status === 'reclaiming' || status === 'reclaimed')) return false;
+  return !txs.some((tx) => tx.purpose === 'reclaim' && own.some(({ id }) => id === tx.leg_id));
+}
+
+interface Claim {
+  readonly id: bigint;
+  readonly fence: number;
+}
+
+export interface Released {
+  readonly order: ClaimedOrder;
+  /** Delay until the next run of an order that is still under way. */
+  readonly delayMs: number;
+  /** True for a rental whose end the head has reached. */
+  readonly isEnding: boolean;
+}
+
+@Injectable()
+export class OrderClaims {
+  constructor(
+    private readonly database: Database,
+    private readonly config: Config,
+  ) {}
+
+  /** Claims and loads up to `limit` orders that are due by the database's clock, oldest first. */
+  async claimDue(limit: number): Promise<ClaimedOrder[]> {
+    const claims = await this.database.query<Claim>(CLAIM_DUE, [this.config.worker.leaseSec, limit]);
+    return this.load(claims);
+  }
+
+  /** Claims and loads those of `ids` that are due. */
+  async claimNamed(ids: readonly bigint[]): Promise<ClaimedOrder[]> {
+    const claims = await this.database.query<Claim>(CLAIM_IDS, [this.config.worker.leaseSec, ids]);
+    return this.load(claims);
+  }
+
+  /** Claims and loads up to `limit` rentals that have ended by the chain's clock. */
+  async claimEnded(clockMs: number, limit: number): Promise<ClaimedOrder[]> {
+    const claims = await this.database.query<Claim>(CLAIM_ENDING, [
+      this.config.worker.leaseSec,
+      limit,
+      new Date(clockMs),
+    ]);
+    return this.load(claims);
+  }
+
+  /** Claims and loads up to `limit` running rentals with less energy than was sold, worst first. */
+  async claimShort(limit: number, shortBelowE6: bigint, endsAfterMs: number): Promise<ClaimedOrder[]> {
+    const claims = await this.database.query<Claim>(CLAIM_SHORT, [
+      this.config.worker.leaseSec,
+      limit,
+      shortBelowE6,
+      new Date(endsAfterMs),
+    ]);
+    return this.load(claims);
+  }
+
+  /** Claims and loads up to `limit` running rentals whose receivers lost energy by reclaims of other rentals. */
+  async claimWithLosses(limit: number, endsAfterMs: number): Promise<ClaimedOrder[]> {
+    const claims = await this.database.query<Claim>(CLAIM_LOST, [
+      this.config.worker.leaseSec,
+      limit,
+      new Date(endsAfterMs),
+    ]);
+    return this.load(claims);
+  }
+
+  /** Renews the leases of claimed orders. Orders that another worker has claimed since are unchanged. */
+  async renew(orders: readonly ClaimedOrder[]): Promise<void> {
+    await this.database.query(RENEW, [
+      orders.map((order) => order.id),
+      orders.map((order) => order.fence),
+      this.config.worker.leaseSec,
+    ]);
+  }
+
+  /**
+   * Releases orders, each with its next run. Returns how many this process still held. An order whose row another
+   * session keeps locked stays leased, and is due again when the lease ends.
+   */
+  async release(orders: readonly Released[]): Promise<number> {
+    if (orders.length === 0) return 0;
+    let left = [...orders];
+    let lost = 0;
+    for (const restMs of RELEASE_RESTS_MS) {
+      if (restMs > 0) await sleep(restMs);
+      const released = await this.releaseUnlocked(left);
+      const kept = left.filter(({ order }) => !released.has(order.id));
+      if (kept.length === 0) break;
+      left = await this.findStillHeld(kept);
+      lost += kept.length - left.length;
+      if (left.length === 0) break;
+    }
+    return orders.length - lost;
+  }
+
+  private async releaseUnlocked(orders: readonly Released[]): Promise<Set<bigint>> {
+    const rows = await this.database.query<{ id: bigint }>(RELEASE, [
+      orders.map(({ order }) => order.id),
+      orders.map(({ order }) => order.fence),
+      orders.map(({ delayMs }) => Math.round(delayMs)),
+      orders.map(({ isEnding }) => isEnding),
+    ]);
+    return new Set(rows.map(({ id }) => id));
+  }
+
+  private async findStillHeld(orders: readonly Released[]): Promise<Released[]> {
+    const params = [orders.map(({ order }) => order.id), orders.map(({ order }) => order.fence)];
+    const rows = await this.database.query<{ id: bigint }>(STILL_OURS, params);
+    const ours = new Set(rows.map(({ id }) => id));
+    return orders.filter(({ order }) => ours.has(order.id));
+  }
+
+  /** Loads claimed orders with their legs and transactions, under the fence of their claim. */
+  private async load(claims: readonly Claim[]): Promise<ClaimedOrder[]> {
+    if (claims.length === 0) return [];
+    const ids = claims.map((claim) => claim.id);
+    const [orders, legs, txs, tallies] = await Promise.all([
+      this.database.query<OrderRow>(LOAD_ORDERS, [ids]),
+      this.database.query<LegRow>(LOAD_LEGS, [ids]),
+      this.database.query<TxRow>(LOAD_TXS, [ids]),
+      this.database.query<TallyRow>(LOAD_TALLIES, [ids]),
+    ]);
+    const running = orders.filter((row) => isRunning(row, legs, txs));
+    const usages = await readReceiverUsage(
+      this.database,
+      running.map((row) => row.receive_address),
+    );
+    const fences = new Map(claims.map((claim) => [claim.id, claim.fence]));
+    const txsOf = groupBy(txs, (row) => row.leg_id);
+    const talliesOf = groupBy(tallies, (row) => row.leg_id);
+    const legsOf = groupBy(legs, (row) => row.order_id);
+    return orders.map((row) =>
+      toOrder(
+        row,
+        fences.get(row.id) ?? row.fence,
+        (legsOf.get(row.id) ?? []).map((leg) =>
+          toLeg(leg, (txsOf.get(leg.id) ?? []).map(toTx), (talliesOf.get(leg.id) ?? []).map(toTally)),
+        ),
+        running.includes(row) ? usages.get(row.receive_address) : undefined,
+      ),
+    );
+  }
+}

@@ -1,0 +1,164 @@
+/**
+ * Finds running rentals whose receiver had a reclaim of another rental, and reads the figures their losses are computed
+ * from. Postgres is the queue of record: a reclaim's reading is due until its leftover usage is weighed.
+ */
+import { sun } from '../../../domain/units.js';
+import type { Queryable } from '../../../platform/database/database.js';
+import { TOP_UP_LEGS_MAX, TOP_UP_TIME_LEFT_MS } from '../plan/running-rentals.js';
+import type { ReceiverUsage, ReclaimReading, RunningRental } from './claimed-order.js';
+
+/** Older leftovers have recovered except for a twentieth. TRON: usage recovers within 24 hours. */
+const HORIZON = `interval '3 days'`;
+/** Per receiver: one reclaim every four minutes. */
+const RECLAIMS_MAX = 1000;
+/** Reclaims of rentals that ended together are weighed together, unless one of them takes longer. */
+const TOGETHER_SEC = 60;
+
+const TOP_UPS = `(SELECT count(*) FROM open_leg x WHERE x.order_id = o.id AND x.top_up)`;
+
+/**
+ * For each receiver with unweighed reclaims, the rental that carries its top-ups; the same rule as `carrierOf`. $2:
+ * maximum number of receivers. $3: the chain time that the rental must outlast.
+ */
+export const LOST = `SELECT c.id FROM (
+    SELECT DISTINCT u.receive_address FROM reclaim_usage u JOIN open_chain_tx t ON t.id = u.tx_id
+     WHERE u.weighed_at IS NULL AND t.status IN ('included', 'solid') AND NOT EXISTS (
+       SELECT FROM reclaim_usage m JOIN open_chain_tx s ON s.id = m.tx_id
+        WHERE m.receive_address = u.receive_address AND m.weighed_at IS NULL AND s.status IN ('built', 'signed', 'sending')
+          AND s.created_at > statement_timestamp() - interval '${TOGETHER_SEC.toString()} seconds')
+     LIMIT $2) r
+  CROSS JOIN LATERAL (
+    SELECT o.id FROM pool_wallet w
+      JOIN open_leg l ON l.wallet_id = w.id AND l.receive_address = r.receive_address
+        AND l.status IN ('reserved', 'placed', 'active', 'reclaiming')
+      JOIN open_orders o ON o.id = l.order_id
+     WHERE o.settled AND o.status = 'delivered' AND o.kind = 'rental' AND o.reclaimed_at IS NULL AND o.ends_at > $3
+       AND ${TOP_UPS} < ${TOP_UP_LEGS_MAX.toString()}
+       AND NOT EXISTS (SELECT FROM open_leg x WHERE x.order_id = o.id AND x.status = 'reclaimed')
+     ORDER BY o.ends_at DESC, o.id DESC LIMIT 1) c`;
+
+/**
+ * An order may be archived meanwhile. OFFSET 0 keeps the look-up by order, which reads one range of the archive for
+ * each.
+ */
+const RECLAIMS = {
+  name: 'reclaims_of_receivers',
+  text: `SELECT v.receiver, u.* FROM unnest($1::text[]) AS v(receiver) CROSS JOIN LATERAL (
+      SELECT u.tx_id, u.used_energy, u.limit_energy, u.pool_energy, u.sold_energy, u.taken_energy, u.read_block,
+          t.block_number, t.block_at
+        FROM reclaim_usage u CROSS JOIN LATERAL (
+          SELECT block_number, block_at FROM chain_tx
+           WHERE id = u.tx_id AND order_id = u.order_id AND status IN ('included', 'solid') OFFSET 0) t
+       WHERE u.receive_address = v.receiver AND u.read_at > clock_timestamp() - ${HORIZON}
+       ORDER BY u.tx_id DESC LIMIT ${RECLAIMS_MAX.toString()}) u
+    ORDER BY v.receiver, u.block_number, u.tx_id`,
+};
+
+const RENTALS = {
+  name: 'rentals_of_receivers',
+  text: `SELECT v.receiver, o.id, o.energy, o.ends_at, sum(l.amount_sun)::bigint AS standing_sun,
+      max(l.id) FILTER (WHERE l.top_up) AS newest_top_up,
+      o.settled AND ${TOP_UPS} < ${TOP_UP_LEGS_MAX.toString()}
+        AND NOT EXISTS (SELECT FROM open_leg x WHERE x.order_id = o.id AND x.status = 'reclaimed') AS can_be_topped_up
+    FROM unnest($1::text[]) AS v(receiver) CROSS JOIN pool_wallet w
+      JOIN open_leg l ON l.wallet_id = w.id AND l.receive_address = v.receiver
+        AND l.status IN ('reserved', 'placed', 'active', 'reclaiming')
+      JOIN open_orders o ON o.id = l.order_id
+    WHERE o.status = 'delivered' AND o.kind = 'rental' AND o.reclaimed_at IS NULL AND NOT o.undoing
+    GROUP BY v.receiver, o.id, o.energy, o.ends_at, o.settled`,
+};
+
+interface ReclaimRow {
+  receiver: string;
+  tx_id: bigint;
+  used_energy: bigint;
+  limit_energy: bigint;
+  pool_energy: bigint;
+  sold_energy: bigint;
+  taken_energy: bigint;
+  read_block: bigint;
+  block_number: bigint;
+  block_at: Date;
+}
+
+interface RentalRow {
+  receiver: string;
+  id: bigint;
+  energy: bigint;
+  ends_at: Date;
+  standing_sun: bigint;
+  newest_top_up: bigint | null;
+  can_be_topped_up: boolean;
+}
+
+function toReclaim(row: ReclaimRow): ReclaimReading {
+  return {
+    txId: row.tx_id,
+    readBlock: Number(row.read_block),
+    used: row.used_energy,
+    limit: row.limit_energy,
+    pool: row.pool_energy,
+    sold: row.sold_energy,
+    taken: row.taken_energy,
+    block: Number(row.block_number),
+    blockAtMs: row.block_at.getTime(),
+  };
+}
+
+function toRental(row: RentalRow): RunningRental {
+  return {
+    id: row.id,
+    energy: row.energy,
+    endsAtMs: row.ends_at.getTime(),
+    standingSun: sun(row.standing_sun),
+    canBeToppedUp: row.can_be_topped_up,
+  };
+}
+
+/** Reads the usage of receivers that recently had reclaims beside a running rental. Omits all other receivers. */
+export async function readReceiverUsage(
+  database: Queryable,
+  receivers: readonly string[],
+): Promise<ReadonlyMap<string, ReceiverUsage>> {
+  const distinct = [...new Set(receivers)];
+  if (distinct.length === 0) return new Map();
+  const reclaims = await database.query<ReclaimRow>(RECLAIMS, [distinct]);
+  const affected = [...new Set(reclaims.map(({ receiver }) => receiver))];
+  if (affected.length === 0) return new Map();
+  const rentals = await database.query<RentalRow>(RENTALS, [affected]);
+  return new Map(
+    affected.map((receiver) => {
+      const running = rentals.filter((row) => row.receiver === receiver);
+      const newest = running.flatMap((row) => row.newest_top_up ?? []);
+      return [
+        receiver,
+        {
+          reclaims: reclaims.filter((row) => row.receiver === receiver).map(toReclaim),
+          rentals: running.map(toRental),
+          newestTopUp: newest.length === 0 ? undefined : newest.reduce((a, b) => (a > b ? a : b)),
+        },
+      ];
+    }),
+  );
+}
+
+const CLOSE = {
+  name: 'close_readings',
+  text: `UPDATE reclaim_usage SET weighed_at = clock_timestamp() WHERE tx_id IN (
+    SELECT u.tx_id FROM reclaim_usage u LEFT JOIN open_chain_tx t ON t.id = u.tx_id
+     WHERE u.weighed_at IS NULL AND u.read_at < clock_timestamp() - interval '5 minutes'
+       AND (t.id IS NULL OR t.status IN ('dead', 'dropped') OR t.status IN ('included', 'solid') AND NOT EXISTS (
+         SELECT FROM pool_wallet w JOIN open_leg l ON l.wallet_id = w.id AND l.receive_address = u.receive_address
+             AND l.status IN ('reserved', 'placed', 'active', 'reclaiming')
+           JOIN open_orders o ON o.id = l.order_id
+          WHERE o.reclaimed_at IS NULL AND (o.ends_at IS NULL OR o.ends_at > t.block_at + $2::int * interval '1 millisecond')))
+     LIMIT $1)`,
+};
+
+/**
+ * Closes readings that no rental can be topped up for, because all rentals of that time have ended. This keeps the
+ * search for due readings short. Closes at most `limit`.
+ */
+export async function closeReadings(database: Queryable, limit: number): Promise<void> {
+  await database.query(CLOSE, [limit, TOP_UP_TIME_LEFT_MS]);
+}

@@ -1,0 +1,230 @@
+/** Formats an order's history: its current state in a sentence, then every event in time order. */
+import { rateText, usdOfCredits } from '../../domain/conversion.js';
+import type { Credits, RateE8 } from '../../domain/units.js';
+import type { ChainTx } from '../../platform/database/entities/chain-tx.entity.js';
+import type { Leg } from '../../platform/database/entities/leg.entity.js';
+import type { Order } from '../../platform/database/entities/order.entity.js';
+import { durationText, trxText, timeText } from '../../domain/text.js';
+import { ForeignJson } from './cli-context.js';
+import { creditsText, fields, grouped, table } from './format.js';
+import type { OrderDetails, OrderMoment } from '../orders/order-history.js';
+import { describeStanding } from '../orders/order-standing.js';
+import type { Outlook } from '../simulation/transfer-outlook.js';
+import { useJson, useText } from './order-use.js';
+
+export function orderTable(orders: readonly Order[]): string {
+  return table(
+    ['order', 'kind', 'status', 'receiver', 'energy', 'for', 'USD', 'created', 'notes'],
+    orders.map((order) => [
+      order.id.toString(),
+      order.kind,
+      order.status,
+      order.receiveAddress,
+      order.energy,
+      order.durationSec === null ? null : durationText(order.durationSec),
+      usdOfCredits(order.credits as Credits),
+      order.createdAt,
+      notes(order),
+    ]),
+    'No orders match.',
+  );
+}
+
+function notes(order: Order): string {
+  return [
+    order.isTest ? 'test' : '',
+    order.needsAttention ? 'needs attention' : '',
+    order.settled ? 'settled' : '',
+    order.reclaimedAt === null ? '' : 'reclaimed',
+    order.reference === null ? '' : `reference ${order.reference}`,
+  ]
+    .filter((note) => note !== '')
+    .join(', ');
+}
+
+/** Formats the whole history for the operator. `outlook` is set for a rental in use. */
+export function detailsText(history: OrderDetails, outlook: Outlook | undefined): string {
+  const { order } = history;
+  return [
+    describeStanding(history),
+    '',
+    fields([
+      ['Order', `${order.id.toString()} (${order.kind}), key ${order.key}`],
+      ['Project', order.projectId],
+      ['Receiver', order.receiveAddress],
+      ['Energy', order.energy === null ? null : `${grouped(order.energy)} for ${durationText(order.durationSec ?? 0)}`],
+      ['Price', `${trxText(order.priceSun)} at ${rateText(order.trxUsdE8 as RateE8)} USD/TRX`],
+      ['Charged', creditsText(order.credits as Credits)],
+      ['Extended', extendedText(history)],
+      [
+        'Status',
+        `${order.status}${order.settled ? ', settled' : ''}${order.needsAttention ? ', needs attention' : ''}`,
+      ],
+      ['Error', order.error === null ? null : `${order.errorCode ?? ''} ${order.error}`],
+      ['Reference', order.reference],
+      ['Metadata', order.metadata === null ? null : JSON.stringify(order.metadata)],
+      ['Request', order.requestId],
+      ['Due', dueText(history)],
+    ]),
+    ...useText(order, outlook),
+    '',
+    'Legs',
+    legTable(history),
+    '',
+    'Transactions',
+    transactionTable(history),
+    ...usageText(history),
+    '',
+    'Events (database time)',
+    timeline(history),
+  ].join('\n');
+}
+
+const at = (moment: Date | null): string => (moment === null ? 'its end' : timeText(moment));
+
+function extendedText({ order, extensions }: OrderDetails): string | null {
+  if (extensions.length === 0) return null;
+  const seconds = extensions.reduce((sum, { durationSec }) => sum + durationSec, 0);
+  const credits = extensions.reduce((sum, extension) => sum + extension.credits, 0n);
+  const times = extensions.length === 1 ? 'once' : `${extensions.length.toString()} times`;
+  return `${times}, by ${durationText(seconds)} to ${at(order.endsAt)} of the chain, for ${creditsText(credits as Credits)}`;
+}
+
+function dueText({ order, readAt }: OrderDetails): string {
+  if (order.nextRunAt === null) return 'nothing is due';
+  const lease =
+    order.leaseUntil !== null && order.leaseUntil > readAt
+      ? `; claimed by a worker until ${timeText(order.leaseUntil)} (fence ${order.fence.toString()})`
+      : '';
+  return `${timeText(order.nextRunAt)}${order.nextRunAt <= readAt ? ' (overdue)' : ''}${lease}`;
+}
+
+function legTable({ legs, wallets }: OrderDetails): string {
+  return table(
+    ['leg', 'wallet', 'amount', 'energy', 'status', 'active since (chain)', 'why', 'ended otherwise'],
+    legs.map((leg) => [
+      leg.legNo.toString(),
+      wallets.get(leg.walletId) ?? leg.walletId.toString(),
+      trxText(leg.amountSun),
+      leg.energy,
+      leg.status,
+      leg.activeAt,
+      whyText(leg),
+      leg.closedAt === null
+        ? null
+        : `${timeText(leg.closedAt)} ${leg.closedByTxid?.toString('hex') ?? ''} ${leg.closedReason ?? ''}`.trim(),
+    ]),
+  );
+}
+
+const WHY = {
+  stake: 'free top-up: the network’s stake grew',
+  usage: 'free top-up: a rental that ended beside it left used energy on the receiver',
+} as const;
+
+/** Returns the reason for a leg that was not sold. */
+function whyText({ topUp, topUpCause }: Leg): string | null {
+  if (topUpCause !== null) return WHY[topUpCause];
+  return topUp ? 'free top-up' : null;
+}
+
+/** Formats the receiver's energy at the time that reclaims beside its other rentals were built. */
+function usageText({ order, usage }: OrderDetails): string[] {
+  if (usage.length === 0) return [];
+  return [
+    '',
+    'Energy of the receiver before reclaims beside other rentals',
+    table(
+      ['reclaim of', 'used', 'of', 'reclaimed', 'at block', 'leftover usage', 'weighed'],
+      usage.map((each) => [
+        each.orderId === order.id ? 'this order' : `order ${each.orderId.toString()}`,
+        grouped(each.usedEnergy),
+        grouped(each.limitEnergy),
+        grouped(each.takenEnergy),
+        each.readBlock.toString(),
+        each.leftEnergy === null ? null : grouped(each.leftEnergy),
+        each.weighedAt,
+      ]),
+    ),
+  ];
+}
+
+function transactionTable({ transactions, legs }: OrderDetails): string {
+  const legNo = new Map(legs.map((leg) => [leg.id, leg.legNo]));
+  return table(
+    ['leg', 'purpose', 'try', 'status', 'txid', 'block', 'sends', 'expires (chain)'],
+    transactions.map((transaction) => [
+      legNo.get(transaction.legId)?.toString(),
+      transaction.purpose,
+      transaction.attempt.toString(),
+      transaction.status,
+      transaction.txid.toString('hex'),
+      transaction.blockNumber?.toString(),
+      transaction.sends,
+      transaction.expiresAt,
+    ]),
+    'None yet.',
+  );
+}
+
+interface Happening {
+  readonly at: Date;
+  readonly text: string;
+}
+
+function timeline(history: OrderDetails): string {
+  const names = new Map(history.transactions.map((transaction) => [transaction.id, nameOf(transaction)]));
+  const happenings: Happening[] = [
+    { at: history.order.createdAt, text: `accepted as ${history.order.kind} for ${history.order.receiveAddress}` },
+    ...history.credits.map((entry) => ({
+      at: entry.createdAt,
+      text: `${entry.kind} of ${grouped(entry.credits)} credits`,
+    })),
+    ...history.extensions.map((extension) => ({
+      at: extension.createdAt,
+      text: `extended by ${durationText(extension.durationSec)} under key ${extension.key}`,
+    })),
+    ...history.transactions.map((transaction) => ({ at: transaction.createdAt, text: `built ${nameOf(transaction)}` })),
+    ...history.broadcasts.map((sent) => ({
+      at: sent.sentAt,
+      text: `sent ${names.get(sent.chainTxId) ?? 'a transaction'} to ${sent.node}: ${sent.answer}${sent.message === null ? '' : ` (${sent.message})`}`,
+    })),
+    ...history.events.filter(isShown).map((event) => ({
+      at: event.at,
+      text: `${momentText(event)}${event.chainAt === null ? '' : ` (chain: ${timeText(event.chainAt)})`}`,
+    })),
+  ];
+  return happenings
+    .sort((left, right) => left.at.getTime() - right.at.getTime())
+    .map(({ at: moment, text }) => `${moment.toISOString().slice(0, 23).replace('T', ' ')}  ${text}`)
+    .join('\n');
+}
+
+/** Acceptance, extensions and compensations are shown by their own records. */
+function isShown({ type }: OrderMoment): boolean {
+  return type !== 'order.created' && type !== 'order.compensated' && type !== 'order.extended';
+}
+
+function momentText({ type, fromStatus, toStatus }: OrderMoment): string {
+  return fromStatus === null || toStatus === null ? (type ?? '') : `${fromStatus} → ${toStatus}`;
+}
+
+function nameOf(transaction: ChainTx): string {
+  return `${transaction.purpose} ${transaction.txid.toString('hex').slice(0, 12)}… (attempt ${transaction.attempt.toString()})`;
+}
+
+/** Returns the history for programs. Omits signatures: together with the bytes, a node would accept them. */
+export function detailsJson(history: OrderDetails, outlook: Outlook | undefined): Record<string, unknown> {
+  const { order, legs, transactions, broadcasts, events, extensions, credits, wallets } = history;
+  return {
+    standing: describeStanding(history),
+    ...(outlook !== undefined && { use: useJson(order, outlook) }),
+    order: Object.assign({}, order, { metadata: new ForeignJson(order.metadata) }),
+    legs: legs.map((leg) => Object.assign({}, leg, { wallet: wallets.get(leg.walletId) })),
+    transactions: transactions.map(({ signature: _signature, ...transaction }) => transaction),
+    broadcasts,
+    events,
+    extensions: extensions.map(({ requestHash: _hash, ...extension }) => extension),
+    credits: credits.map(({ kind, credits: moved, createdAt }) => ({ kind, credits: moved, createdAt })),
+  };
+}

@@ -1,0 +1,104 @@
+/** Calls the database function `take_order`, which charges, reserves and records an order, or leaves nothing behind. */
+import { monotonicMs, withDeadline } from '../../platform/support/clock.js';
+import { invariant } from '../../domain/errors.js';
+import { credits, energy, rateE8, sun } from '../../domain/units.js';
+import type { Database } from '../../platform/database/database.js';
+import type { OrderTerms, Prepared, Purchase } from './purchase.js';
+
+/** The database's answer. A refusal may also be raised as an error. */
+export interface AcceptRow {
+  /** The code of the refusal. All other members are then absent. */
+  readonly refusal: string | null;
+  readonly created: boolean;
+  readonly order_id: bigint;
+  readonly order_created_at: Date;
+  readonly same_request: boolean;
+}
+
+export interface AcceptRequest {
+  readonly purchase: Purchase;
+  readonly key: string;
+  readonly prepared: Prepared;
+  /** Limit of the statement's wait for each lock held by others, in ms. */
+  readonly lockWaitMs: number;
+}
+
+/**
+ * Placeholder terms of an order that cannot be priced. They satisfy the row's columns; the same statement undoes the
+ * row.
+ */
+const NO_TERMS: OrderTerms = {
+  receiveAddress: '',
+  energy: energy(1),
+  durationSec: 1,
+  priceSun: sun(1),
+  credits: credits(1),
+  rate: rateE8(1),
+  amountSun: sun(1),
+  legSlackSun: sun(1),
+  legsMax: 1n,
+};
+
+type Value = (request: AcceptRequest & { readonly terms: OrderTerms }) => unknown;
+
+/** The function's arguments by name. */
+const ARGUMENTS: Readonly<Record<string, Value>> = {
+  p_project: ({ purchase }) => purchase.projectId,
+  p_api_key: ({ purchase }) => purchase.apiKeyId,
+  p_key: ({ key }) => key,
+  p_hash: ({ purchase }) => purchase.hash,
+  p_kind: ({ purchase }) => purchase.kind,
+  p_quote: ({ terms }) => terms.quote?.id ?? null,
+  p_quote_expires: ({ terms: { quote } }) => (quote === undefined ? null : quoteExpiryNow(quote).toISOString()),
+  p_receiver: ({ terms }) => terms.receiveAddress,
+  p_energy: ({ purchase, terms }) => (purchase.kind === 'rental' ? (terms.energy ?? NO_TERMS.energy) : null),
+  p_duration: ({ purchase, terms }) =>
+    purchase.kind === 'rental' ? (terms.durationSec ?? NO_TERMS.durationSec) : null,
+  p_expected_uses: ({ terms }) => terms.expectedUses ?? null,
+  p_transfer: ({ terms: { transfer } }) => (transfer === undefined ? null : transferJson(transfer)),
+  p_energy_fee: ({ purchase, terms }) => (purchase.kind === 'rental' ? (terms.energyFeeSun ?? null) : null),
+  p_price: ({ terms }) => terms.priceSun,
+  p_credits: ({ terms }) => terms.credits,
+  p_rate: ({ terms }) => terms.rate,
+  p_amount: ({ terms }) => terms.amountSun,
+  p_leg_slack: ({ terms }) => terms.legSlackSun,
+  p_refusal: ({ prepared }) => prepared.refusal?.code ?? null,
+  p_request_id: ({ purchase }) => purchase.requestId,
+  p_legs_max: ({ terms }) => terms.legsMax,
+  p_lock_ms: ({ lockWaitMs }) => lockWaitMs,
+  p_reference: ({ purchase }) => purchase.labels.reference ?? null,
+  p_metadata: ({ purchase: { labels } }) => (labels.metadata === undefined ? null : JSON.stringify(labels.metadata)),
+};
+
+const transferJson = ({ to, amount, token }: NonNullable<OrderTerms['transfer']>): string =>
+  JSON.stringify({ to, amount: amount.toString(), token });
+
+/** Returns the expiry plus the time that the order waited in this process: a quote sent in time stays valid. */
+function quoteExpiryNow({ expiresAtMs, askedMs }: NonNullable<OrderTerms['quote']>): Date {
+  return new Date(expiresAtMs + Math.ceil(monotonicMs() - askedMs));
+}
+
+const NAMED = Object.keys(ARGUMENTS).map((name, index) => `${name} => $${(index + 1).toString()}`);
+const VALUES = Object.values(ARGUMENTS);
+
+const ACCEPT = {
+  name: 'accept-order',
+  text: `SELECT refusal, created, order_id, order_created_at, same_request FROM take_order(${NAMED.join(', ')})`,
+};
+
+/** Longest wait for one statement, in ms. It exceeds the statement's own limits, in case the connection went silent. */
+const STATEMENT_LIMIT_MS = 13_000;
+
+/** Runs the statement once. Throws the database's errors, and DeadlineError if no answer arrives in time. */
+export async function acceptOrder(database: Database, request: AcceptRequest): Promise<AcceptRow> {
+  const { terms, refusal } = request.prepared;
+  invariant(terms !== undefined || refusal !== undefined, 'what cannot be charged is refused');
+  const named = { ...request, terms: terms ?? NO_TERMS };
+  const statement = database.query<AcceptRow>(
+    ACCEPT,
+    VALUES.map((valueOf) => valueOf(named)),
+  );
+  const [row] = await withDeadline(statement, STATEMENT_LIMIT_MS, 'taking an order');
+  invariant(row !== undefined, 'take_order answers one row');
+  return row;
+}

@@ -1,0 +1,106 @@
+/**
+ * Computes the terms of an order at the current price, and the pool capacity it needs. Shared by all kinds of purchase.
+ */
+import { Injectable } from '@nestjs/common';
+import { ChainUnavailableError } from '../../platform/chain/errors.js';
+import { Config } from '../../platform/config/config.js';
+import { ApiError } from '../../domain/errors.js';
+import { legsAffordable } from '../../domain/price.js';
+import type { Energy, Sun } from '../../domain/units.js';
+import { priceFloor } from '../pool/bandwidth.js';
+import { marginFor, sunForEnergy, sunOfOneEnergy } from '../pool/energy-ratio.js';
+import { Market } from '../quotes/market.js';
+import { QuotesService } from '../quotes/quotes.service.js';
+import type { TokenTransfer } from '../quotes/transfer-sizing.js';
+import type { OrderTerms, Prepared } from './purchase.js';
+import { chainUnavailable, ReceiverCheck } from './receiver.js';
+
+export type Sized = Pick<OrderTerms, 'amountSun' | 'legSlackSun' | 'legsMax' | 'energyFeeSun'>;
+
+/** The inputs that decide how much capacity a sale needs, and in how many legs. */
+export interface Sale {
+  readonly energy: Energy;
+  readonly durationSec: number;
+  readonly priceSun: Sun;
+}
+
+/** The purchase and its receiver. Without `energy` the receiver's state determines the amount. */
+export interface DirectRequest {
+  readonly receiveAddress: string;
+  readonly energy: Energy | undefined;
+  readonly durationSec: number;
+  /** Sizes the order if `energy` is absent. */
+  readonly transfer?: TokenTransfer | undefined;
+  /** Once if absent. */
+  readonly expectedUses?: number | undefined;
+  /** True for a test project; live if absent. */
+  readonly isTest?: boolean;
+}
+
+@Injectable()
+export class DirectTerms {
+  constructor(
+    private readonly quotes: QuotesService,
+    private readonly market: Market,
+    private readonly receivers: ReceiverCheck,
+    private readonly config: Config,
+  ) {}
+
+  /** Returns the current terms and any refusal known in advance. */
+  async prepare(request: DirectRequest): Promise<Prepared> {
+    const { receiveAddress, durationSec, isTest = false } = request;
+    const [priced, receiver] = await Promise.all([
+      this.quotes.price(request).catch(asChainRefusal),
+      this.receivers.refusalOf(receiveAddress, isTest),
+    ]);
+    if (priced instanceof ApiError) {
+      // An address that can receive no energy has no transfer to simulate either: the first reason is more useful.
+      const cause = priced.code === 'TRANSFER_WOULD_FAIL' ? (receiver ?? priced) : priced;
+      return { terms: undefined, refusal: cause };
+    }
+    const sized = this.capacityOf({ ...priced, durationSec });
+    if (sized instanceof ApiError) return { terms: undefined, refusal: receiver ?? sized };
+    const { expectedUses, priceSun, credits, rate } = priced;
+    return {
+      terms: {
+        receiveAddress,
+        transfer: request.transfer,
+        energy: priced.energy,
+        durationSec,
+        expectedUses,
+        priceSun,
+        credits,
+        rate,
+        ...sized,
+      },
+      refusal: receiver,
+    };
+  }
+
+  /**
+   * Returns the pool capacity needed for this energy at the current ratio, or the refusal if the ratio is unknown. Our
+   * choice: the number of legs of a quoted order also follows the current fee. Its price is sealed, but its
+   * transactions are paid for now.
+   */
+  capacityOf({ energy: amount, durationSec, priceSun }: Sale): Sized | ApiError {
+    try {
+      const { energyFeeSun, ratio, transactionFeeSunPerByte } = this.market.current();
+      return {
+        legsMax: legsAffordable(priceSun, priceFloor(transactionFeeSunPerByte, this.config.sales.priceFloorBps)),
+        amountSun: sunForEnergy(amount, ratio, marginFor(durationSec, this.config.pool.marginBps)),
+        legSlackSun: sunOfOneEnergy(ratio),
+        energyFeeSun,
+      };
+    } catch (error) {
+      if (error instanceof ApiError) return error;
+      throw error;
+    }
+  }
+}
+
+/** Returns a refusal as a result, since a replay takes precedence over it. Rethrows any other error. */
+function asChainRefusal(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  if (error instanceof ChainUnavailableError) return chainUnavailable(error);
+  throw error;
+}

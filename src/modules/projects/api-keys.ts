@@ -1,0 +1,274 @@
+/**
+ * API keys of projects: creates, rotates, restricts and revokes them. A secret is shown once and sealed at rest. The
+ * primary key's secret is made with its project (projects.ts); its other operations are here too.
+ */
+import { randomBytes, randomUUID } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { Equal, IsNull, MoreThan, Not, Repository } from 'typeorm';
+import { Sealers } from '../../platform/support/sealers.js';
+import { OperatorError } from '../../domain/operator-error.js';
+import { KEYS_MAX, KEYS_PER_DAY, type Scope } from '../../domain/scopes.js';
+import type { Credits } from '../../domain/units.js';
+import { recordAct, type Author } from '../../platform/database/audit-log.js';
+import { Database, type Queryable, type Transaction } from '../../platform/database/database.js';
+import { ApiKey } from '../../platform/database/entities/api-key.entity.js';
+import {
+  addCounts,
+  RESEAL_BATCH,
+  reseal,
+  type ResealCount,
+  type SecretStore,
+} from '../../platform/database/resealing.js';
+
+/** 192 random bits. The interface requires at least 128, since an MD5 signature permits an offline search. */
+const API_KEY_BYTES = 24;
+
+/** Prefix of test projects' keys. Other keys are hex digits and never start with it. */
+const TEST_PREFIX = 'test_';
+
+export function newApiKey(isTest: boolean): string {
+  return `${isTest ? TEST_PREFIX : ''}${randomBytes(API_KEY_BYTES).toString('hex')}`;
+}
+
+/** A key as an operator sees it, without its secret. */
+export interface KeyView {
+  readonly id: string;
+  readonly project_id: string;
+  readonly is_primary: boolean;
+  readonly name: string;
+  readonly scopes: Scope[];
+  readonly allowed_sources: string[];
+  readonly daily_cap_credits: Credits | null;
+  /** Spent in the present UTC day. */
+  readonly spent_credits: Credits;
+  readonly created_at: Date;
+  readonly last_used_at: Date | null;
+  /** The time until which the secret before the last rotation still verifies; null if it does not. */
+  readonly previous_until: Date | null;
+  readonly revoked_at: Date | null;
+}
+
+/** Permissions of a key; absent members are not changed. */
+export interface KeyOptions {
+  readonly name?: string;
+  readonly scopes?: readonly Scope[];
+  /** Addresses and CIDR ranges that may call with it; empty means any. */
+  readonly allowedSources?: readonly string[];
+  /** Null means no cap. */
+  readonly dailyCapCredits?: Credits | null;
+}
+
+export interface RecentSource {
+  readonly key_id: string;
+  readonly key_name: string;
+  readonly address: string;
+  /** ISO 8601 in UTC. */
+  readonly at: string;
+}
+
+const VIEW = `SELECT id, project_id, id = project_id AS is_primary, name, scopes, allowed_sources, daily_cap_credits,
+    CASE WHEN spent_on >= (clock_timestamp() AT TIME ZONE 'UTC')::date THEN spent_credits ELSE 0 END AS spent_credits,
+    created_at, last_used_at, CASE WHEN previous_until > clock_timestamp() THEN previous_until END AS previous_until, revoked_at
+  FROM api_key`;
+
+/** The lock on the project's row serializes concurrent creations of its keys. */
+export const LOCK_PROJECT = `SELECT test FROM project WHERE id = $1 FOR NO KEY UPDATE`;
+
+/** Counts the keys made in 24 hours, including those revoked since. */
+const MADE_LATELY = `SELECT count(*)::int AS made FROM api_key
+  WHERE project_id = $1 AND id <> project_id AND created_at > clock_timestamp() - interval '1 day'`;
+
+const LOCK_UNREVOKED = `SELECT (SELECT p.test FROM project p WHERE p.id = k.project_id) FROM api_key k
+  WHERE k.id = $1 AND k.revoked_at IS NULL FOR NO KEY UPDATE`;
+
+/**
+ * Makes the present secret the previous one for as long as both verify. A trigger stores it
+ * (sql/functions/keep_previous_key.sql), so that a rotation needs no read access to it.
+ */
+export const KEEP_PREVIOUS = `UPDATE api_key
+    SET previous_until = CASE WHEN $2 > 0 AND revoked_at IS NULL THEN clock_timestamp() + make_interval(secs => $2) END,
+        revoked_at = NULL
+  WHERE id = $1 RETURNING id`;
+
+/** Writes a key's event into its project's log, with the key's present state and without its secrets. */
+const INSERT_EVENT = `INSERT INTO event (project_id, type, snapshot)
+  SELECT project_id, $2, json_build_object('key', json_build_object('id', id, 'name', name, 'is_primary', id = project_id,
+           'scopes', scopes, 'previous_until', previous_until)) FROM api_key WHERE id = $1`;
+
+export async function recordKeyEvent(
+  tx: Queryable,
+  id: string,
+  what: 'created' | 'rotated' | 'revoked',
+): Promise<void> {
+  await tx.query(INSERT_EVENT, [id, `key.${what}`]);
+}
+
+@Injectable()
+export class ApiKeys {
+  constructor(
+    private readonly database: Database,
+    private readonly sealers: Sealers,
+    @InjectRepository(ApiKey) private readonly keys: Repository<ApiKey>,
+  ) {}
+
+  /** Returns the project's active keys, the primary first; with `isAll` also the revoked ones. */
+  async list(projectId: string, isAll = false): Promise<KeyView[]> {
+    return this.database.query<KeyView>(
+      [VIEW, `WHERE project_id = $1 AND ($2 OR revoked_at IS NULL) ORDER BY id <> project_id, created_at, id`].join(
+        ' ',
+      ),
+      [projectId, isAll],
+    );
+  }
+
+  /** Returns recent source addresses of active keys, newest first, about twenty per key. */
+  async recentSources(projectId: string): Promise<RecentSource[]> {
+    return this.database.query<RecentSource>(
+      `SELECT k.id AS key_id, k.name AS key_name, s.key AS address, s.value AS at
+         FROM api_key k CROSS JOIN LATERAL jsonb_each_text(k.recent_sources) s
+        WHERE k.project_id = $1 AND k.revoked_at IS NULL ORDER BY s.value DESC, s.key, k.id`,
+      [projectId],
+    );
+  }
+
+  /** Throws OperatorError if the key does not exist. */
+  async get(id: string): Promise<KeyView> {
+    const [found] = await this.database.query<KeyView>([VIEW, 'WHERE id = $1'].join(' '), [id]);
+    if (found === undefined) throw noSuchKey(id);
+    return found;
+  }
+
+  /**
+   * Creates a key and returns its secret, this once. Throws OperatorError beyond ten active keys, and beyond the daily
+   * limit.
+   */
+  async create(
+    projectId: string,
+    options: KeyOptions & { readonly name: string; readonly scopes: readonly Scope[] },
+    act: Author,
+  ): Promise<{ id: string; apiKey: string }> {
+    const id = randomUUID();
+    const seals = await this.sealers.sealing('api-key');
+    const apiKey = await this.database.transaction(async (tx) => {
+      const [project] = await tx.query<{ test: boolean }>(LOCK_PROJECT, [projectId]);
+      if (project === undefined)
+        throw new OperatorError(
+          `There is no project ${projectId}. \`project list\` shows the projects.`,
+          1,
+          'NOT_FOUND',
+        );
+      const count = await tx.repository(ApiKey).countBy({ projectId, revokedAt: IsNull() });
+      if (count >= KEYS_MAX) throw tooManyKeys();
+      const [today] = await tx.query<{ made: number }>(MADE_LATELY, [projectId]);
+      if (today === undefined || today.made >= KEYS_PER_DAY) throw tooManyMade();
+      const made = newApiKey(project.test);
+      await tx
+        .repository(ApiKey)
+        .insert({ id, projectId, sealed: seals.seal(Buffer.from(made), id), ...columnsOf(options) });
+      await recordAct(tx, act, { action: 'key.create', subject: projectId, detail: { key: id, ...options } });
+      await recordKeyEvent(tx, id, 'created');
+      return made;
+    });
+    return { id, apiKey };
+  }
+
+  /** Replaces the secret of a key other than the primary. The previous one also verifies for `overlapSec` more. */
+  async rotate(id: string, overlapSec: number, act: Author): Promise<string> {
+    const { project_id: projectId, is_primary: isPrimary } = await this.get(id);
+    if (isPrimary) throw new OperatorError('This is the primary key. `project rotate-key` creates a new one.', 2);
+    const seals = await this.sealers.sealing('api-key');
+    return this.database.transaction(async (tx) => {
+      // Locks the row, so that a concurrent revocation is not undone.
+      const [key] = await tx.query<{ test: boolean }>(LOCK_UNREVOKED, [id]);
+      if (key === undefined)
+        throw new OperatorError('This key is permanently revoked. `keys create` creates another one.', 1);
+      const apiKey = newApiKey(key.test);
+      await tx.query(KEEP_PREVIOUS, [id, overlapSec]);
+      await change(tx, id, { sealed: seals.seal(Buffer.from(apiKey), id) });
+      await recordAct(tx, act, { action: 'key.rotate', subject: projectId, detail: { key: id, overlapSec } });
+      await recordKeyEvent(tx, id, 'rotated');
+      return apiKey;
+    });
+  }
+
+  /** Revokes a key: neither its secret nor the previous one verifies from now on. A revoked key is not changed. */
+  async revoke(id: string, act: Author): Promise<void> {
+    const { project_id: projectId } = await this.get(id);
+    await this.database.transaction(async (tx) => {
+      const { affected } = await tx
+        .repository(ApiKey)
+        .update(
+          { id, revokedAt: IsNull() },
+          { revokedAt: () => 'clock_timestamp()', previousSealed: null, previousUntil: null },
+        );
+      if (affected === 0) return;
+      await recordAct(tx, act, { action: 'key.revoke', subject: projectId, detail: { key: id } });
+      await recordKeyEvent(tx, id, 'revoked');
+    });
+  }
+
+  async setOptions(id: string, options: KeyOptions, act: Author): Promise<void> {
+    const { project_id: projectId, is_primary: isPrimary } = await this.get(id);
+    if (isPrimary && options.scopes !== undefined) throw new OperatorError('The primary key has all scopes.', 2);
+    await this.database.transaction(async (tx) => {
+      await change(tx, id, columnsOf(options));
+      await recordAct(tx, act, { action: 'key.options', subject: projectId, detail: { key: id, ...options } });
+    });
+  }
+
+  /** Reseals every key except the primaries, and the previous secrets of all. Only counts them unless `isReplacing`. */
+  async resealKeys(isReplacing: boolean): Promise<ResealCount> {
+    return addCounts([
+      await reseal(this.secretsOf('sealed'), this.sealers.apiKey, isReplacing),
+      await reseal(this.secretsOf('previousSealed'), this.sealers.apiKey, isReplacing),
+    ]);
+  }
+
+  private secretsOf(column: 'sealed' | 'previousSealed'): SecretStore<string> {
+    return {
+      next: async (after) => {
+        const query = this.keys.createQueryBuilder('k').orderBy('k.id', 'ASC').take(RESEAL_BATCH);
+        query.where(column === 'sealed' ? 'k.id <> k.projectId' : { previousSealed: Not(IsNull()) });
+        if (after !== undefined) query.andWhere({ id: MoreThan(after) });
+        const found = await query.getMany();
+        return found.map((key) => ({ id: key.id, context: key.id, sealed: key[column] ?? key.sealed }));
+      },
+      replace: async ({ id, sealed: old }, sealed) =>
+        this.database.transaction(async (tx) => {
+          const unchanged = { id, [column]: Equal(old) };
+          return (await tx.repository(ApiKey).update(unchanged, { [column]: sealed })).affected === 1;
+        }),
+    };
+  }
+}
+
+type Changes = Parameters<Repository<ApiKey>['update']>[1];
+
+async function change(tx: Transaction, id: string, changes: Changes): Promise<void> {
+  if (Object.keys(changes).length === 0) return;
+  const { affected } = await tx.repository(ApiKey).update({ id }, changes);
+  if (affected !== 1) throw noSuchKey(id);
+}
+
+function columnsOf<T extends KeyOptions>({ scopes, allowedSources, ...rest }: T) {
+  return {
+    ...rest,
+    ...(scopes !== undefined && { scopes: [...scopes] }),
+    ...(allowedSources !== undefined && { allowedSources: [...allowedSources] }),
+  };
+}
+
+export function tooManyKeys(): OperatorError {
+  const words = `A project can have at most ${KEYS_MAX.toString()} API keys. Revoke one first.`;
+  return new OperatorError(words, 1, 'LIMIT_REACHED');
+}
+
+function tooManyMade(): OperatorError {
+  const words = `A project can create at most ${KEYS_PER_DAY.toString()} API keys in 24 hours. Rotate one, or wait.`;
+  return new OperatorError(words, 1, 'LIMIT_REACHED');
+}
+
+function noSuchKey(id: string): OperatorError {
+  return new OperatorError(`There is no API key ${id}. \`keys list <merchant>\` shows the keys.`, 1, 'NOT_FOUND');
+}

@@ -1,0 +1,206 @@
+/**
+ * The only writer of the project table: new projects, their keys and options. The ledger owns money and terms. An API
+ * key is returned once, when it is made, and sealed at rest.
+ */
+import { randomUUID } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { Equal, IsNull, MoreThan, Not, Repository } from 'typeorm';
+import { Ledger, type BillingTerms } from '../billing/ledger.js';
+import { DepositAddresses } from '../deposits/deposit-addresses.js';
+import type { Credits } from '../../domain/units.js';
+import { KEYS_MAX, type SignatureSchemes } from '../../domain/scopes.js';
+import { KEEP_PREVIOUS, LOCK_PROJECT, newApiKey, recordKeyEvent, tooManyKeys } from './api-keys.js';
+import { Sealers } from '../../platform/support/sealers.js';
+import { recordAct, type Author } from '../../platform/database/audit-log.js';
+import { Database, type Transaction } from '../../platform/database/database.js';
+import { ApiKey } from '../../platform/database/entities/api-key.entity.js';
+import { Project } from '../../platform/database/entities/project.entity.js';
+import { reseal, RESEAL_BATCH, type ResealCount, type SecretStore } from '../../platform/database/resealing.js';
+import { OperatorError } from '../../domain/operator-error.js';
+
+/** A project with its terms, as an operator sees it. */
+export interface ProjectView {
+  readonly id: string;
+  readonly name: string;
+  readonly frozen: boolean;
+  readonly test: boolean;
+  readonly is_postpaid: boolean;
+  readonly balance_credits: Credits;
+  /** Null: postpaid without a limit. */
+  readonly floor_credits: Credits | null;
+  readonly daily_cap_credits: Credits | null;
+  /** Threshold of the event `balance.low`; null means never. */
+  readonly low_balance_credits: Credits | null;
+  readonly require_idempotency_key: boolean;
+  readonly signature_schemes: SignatureSchemes;
+  readonly require_quote: boolean;
+  readonly allowed_sources: string[];
+  readonly created_at: Date;
+  readonly updated_at: Date;
+}
+
+/** Filters of the operator's project list. */
+export const PROJECT_STATES = ['live', 'test', 'frozen'] as const;
+export type ProjectState = (typeof PROJECT_STATES)[number];
+
+interface ProjectFilter {
+  /** Prefix of the name, case-insensitive. */
+  readonly name?: string | undefined;
+  readonly state?: ProjectState | undefined;
+  /** The last project of the previous page. */
+  readonly after?: string | undefined;
+}
+
+/** The options of a project; absent members are not changed. */
+export interface ProjectOptions {
+  readonly signatureSchemes?: SignatureSchemes;
+  readonly requireIdempotencyKey?: boolean;
+  readonly requireQuote?: boolean;
+  /** Addresses and CIDR ranges that may call; empty means any. */
+  readonly allowedSources?: string[];
+}
+
+/** Reads options and terms, from two tables, in one statement. */
+const VIEW_COLUMNS = `p.id, p.name, a.frozen, p.test, a.is_postpaid, a.balance_credits, a.floor_credits, a.daily_cap_credits,
+  a.low_balance_credits, p.signature_schemes, p.require_idempotency_key, p.require_quote, p.allowed_sources, p.created_at, p.updated_at`;
+const PROJECTS_MAX = 10_000;
+const LOCK_NAME = `SELECT name FROM project WHERE id = $1 FOR NO KEY UPDATE`;
+
+@Injectable()
+export class Projects {
+  constructor(
+    private readonly database: Database,
+    private readonly sealers: Sealers,
+    private readonly ledger: Ledger,
+    private readonly deposits: DepositAddresses,
+    @InjectRepository(Project) private readonly projects: Repository<Project>,
+  ) {}
+
+  /** Creates a project with a new key and an empty account in one transaction. `isTest` can never change. */
+  async create(
+    name: string,
+    terms: BillingTerms,
+    act: Author,
+    isTest = false,
+  ): Promise<{ id: string; apiKey: string }> {
+    const id = randomUUID();
+    const apiKey = newApiKey(isTest);
+    const apiKeySealed = await this.seal(id, apiKey);
+    await this.database.transaction(async (tx) => {
+      await tx.repository(Project).insert({ id, name, apiKeySealed, isTest });
+      await recordAct(tx, act, { action: 'project.create', subject: id, detail: { name, ...(isTest && { isTest }) } });
+      await this.ledger.createAccount(tx, id, terms, act);
+      if (!isTest) await this.deposits.assignNew(tx, id);
+    });
+    return { id, apiKey };
+  }
+
+  async list(): Promise<ProjectView[]> {
+    return this.database.query<ProjectView>(
+      `SELECT ${VIEW_COLUMNS} FROM project p JOIN credit_account a ON a.project_id = p.id
+        ORDER BY p.created_at, p.id LIMIT $1`,
+      [PROJECTS_MAX],
+    );
+  }
+
+  /**
+   * Returns up to `limit` projects of a filter, newest first. Only the answer is bounded: no index has projects by
+   * time, so each page scans the table, which has one short row per customer.
+   */
+  async page({ name, state, after }: ProjectFilter, limit: number): Promise<ProjectView[]> {
+    return this.database.query<ProjectView>(
+      `SELECT ${VIEW_COLUMNS} FROM project p JOIN credit_account a ON a.project_id = p.id
+        WHERE ($1::text IS NULL OR starts_with(lower(p.name), lower($1)))
+          AND ($2::uuid IS NULL OR (p.created_at, p.id) < (SELECT created_at, id FROM project WHERE id = $2))
+          AND CASE $4::text WHEN 'live' THEN NOT p.test AND NOT a.frozen WHEN 'test' THEN p.test WHEN 'frozen' THEN a.frozen ELSE true END
+        ORDER BY p.created_at DESC, p.id DESC LIMIT $3`,
+      [name ?? null, after ?? null, limit, state ?? null],
+    );
+  }
+
+  /** Throws OperatorError if the project does not exist. */
+  async get(id: string): Promise<ProjectView> {
+    const [found] = await this.database.query<ProjectView>(
+      `SELECT ${VIEW_COLUMNS} FROM project p JOIN credit_account a ON a.project_id = p.id WHERE p.id = $1`,
+      [id],
+    );
+    if (found === undefined) throw noSuchProject(id);
+    return found;
+  }
+
+  /**
+   * Replaces the primary API key. The old one stops verifying immediately, within 30 s at worst (docs/interface.md §2),
+   * or after `overlapSec`. A revoked primary becomes active again. Throws OperatorError if ten other keys are active.
+   */
+  async rotateKey(id: string, act: Author, overlapSec = 0): Promise<string> {
+    const seals = await this.sealers.sealing('api-key');
+    return this.database.transaction(async (tx) => {
+      const [project] = await tx.query<{ test: boolean }>(LOCK_PROJECT, [id]);
+      if (project === undefined) throw noSuchProject(id);
+      const others = await tx.repository(ApiKey).countBy({ projectId: id, id: Not(id), revokedAt: IsNull() });
+      if (others >= KEYS_MAX) throw tooManyKeys();
+      const apiKey = newApiKey(project.test);
+      await tx.query(KEEP_PREVIOUS, [id, overlapSec]);
+      // A trigger updates the primary's row from its project's.
+      await change(tx, id, { apiKeySealed: seals.seal(Buffer.from(apiKey), id) });
+      await recordAct(tx, act, { action: 'project.rotate-key', subject: id, detail: { overlapSec } });
+      await recordKeyEvent(tx, id, 'rotated');
+      return apiKey;
+    });
+  }
+
+  /** Renames the project. Does nothing if it has this name. */
+  async rename(id: string, name: string, act: Author): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      const [project] = await tx.query<{ name: string }>(LOCK_NAME, [id]);
+      if (project === undefined) throw noSuchProject(id);
+      if (project.name === name) return;
+      await change(tx, id, { name });
+      await recordAct(tx, act, { action: 'project.rename', subject: id, detail: { name, before: project.name } });
+    });
+  }
+
+  async setOptions(id: string, options: ProjectOptions, act: Author): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      await change(tx, id, options);
+      await recordAct(tx, act, { action: 'project.options', subject: id, detail: { ...options } });
+    });
+  }
+
+  /** Reseals every API key under the newest key. Only counts them unless `isReplacing`. */
+  async resealKeys(isReplacing: boolean): Promise<ResealCount> {
+    const store: SecretStore<string> = {
+      next: async (after) => {
+        const found = await this.projects.find({
+          select: { id: true, apiKeySealed: true },
+          where: after === undefined ? {} : { id: MoreThan(after) },
+          order: { id: 'ASC' },
+          take: RESEAL_BATCH,
+        });
+        return found.map(({ id, apiKeySealed: sealed }) => ({ id, context: id, sealed }));
+      },
+      replace: async ({ id, sealed: old }, sealed) =>
+        this.database.transaction(async (tx) => {
+          const unchanged = { id, apiKeySealed: Equal(old) };
+          return (await tx.repository(Project).update(unchanged, { apiKeySealed: sealed })).affected === 1;
+        }),
+    };
+    return reseal(store, this.sealers.apiKey, isReplacing);
+  }
+
+  private async seal(id: string, apiKey: string): Promise<Buffer> {
+    return (await this.sealers.sealing('api-key')).seal(Buffer.from(apiKey, 'utf8'), id);
+  }
+}
+
+function noSuchProject(id: string): OperatorError {
+  return new OperatorError(`There is no project ${id}. \`project list\` shows the projects.`, 1, 'NOT_FOUND');
+}
+
+type Changes = Parameters<Repository<Project>['update']>[1];
+
+async function change(tx: Transaction, id: string, changes: Changes): Promise<void> {
+  const { affected } = await tx.repository(Project).update({ id }, { ...changes, updatedAt: () => 'now()' });
+  if (affected !== 1) throw noSuchProject(id);
+}

@@ -1,0 +1,168 @@
+/** Requests and answers of POST /v1/quotes (docs/interface.md §7). snake_case is confined to this file. */
+import { IsInteger, IsTronAddress, Member, Optional } from '../../platform/http/body/member-rules.js';
+import { decimal, rateText, trxOf, usdMicros } from '../../domain/conversion.js';
+import { invalidField } from '../../domain/errors.js';
+import { divCeil, energy, toJsonInteger, type Sun } from '../../domain/units.js';
+import { DEFAULT_DURATION_SEC, mostUses } from '../../domain/price.js';
+import type { IssuedQuote, RentalRequest } from './quotes.service.js';
+import { TransferMembers, transferOf } from './transfer.dto.js';
+import type { RecipientState } from '../../domain/sizing.js';
+
+/** Energy that a caller names, within the bounds of the settings. */
+export const IsEnergy = (description: string) =>
+  IsInteger(({ sales }) => ({ min: sales.energyMin, max: sales.energyMax }), description);
+
+interface DurationRule {
+  readonly isLongJudged?: boolean;
+  /** Value for an omitted member, given the longest duration on sale; null makes the member mandatory. */
+  readonly defaultOf?: ((longestSec: number | undefined) => number) | null;
+}
+
+const usualDefault = (): number => DEFAULT_DURATION_SEC;
+
+/**
+ * Seconds of rental, from the setting's minimum to the longest price row at present. With `isLongJudged` false, pricing
+ * checks the maximum instead: an idempotent replay comes before that check, and the table may have been longer earlier.
+ */
+export const IsDuration = ({ isLongJudged = true, defaultOf = usualDefault }: DurationRule = {}) =>
+  Member({
+    name: 'isDuration',
+    isNumber: true,
+    faultOf: (value, { sales: { durationMinSec }, sale: { longestSec } }) => {
+      const most = (isLongJudged ? longestSec : undefined) ?? Number.MAX_SAFE_INTEGER;
+      if (typeof value === 'number' && value >= durationMinSec && value <= most) return undefined;
+      const upTo = longestSec === undefined ? 'on' : `to ${longestSec.toString()}`;
+      return `must be an integer of seconds from ${durationMinSec.toString()} ${upTo}, written with digits`;
+    },
+    openApi: ({ sales: { durationMinSec }, sale: { longestSec } }) => ({
+      type: 'integer',
+      format: 'int32',
+      minimum: durationMinSec,
+      ...(longestSec !== undefined && { maximum: longestSec }),
+      ...(defaultOf !== null && { default: defaultOf(longestSec) }),
+      description: 'Seconds of rental, at most the longest duration on sale.',
+      examples: [3600],
+    }),
+  });
+
+/** Expected uses of a rental; `usesOf` judges them by its duration. */
+export const IsExpectedUses = () =>
+  Member({
+    name: 'isExpectedUses',
+    isNumber: true,
+    faultOf: (value) =>
+      typeof value === 'number' && value >= 1 ? undefined : 'must be an integer from 1, written with digits alone',
+    openApi: ({ sale: { longestSec } }) => ({
+      type: 'integer',
+      format: 'int32',
+      minimum: 1,
+      ...(longestSec !== undefined && { maximum: mostUses(longestSec) }),
+      default: 1,
+      description:
+        'How often the wallet will spend the energy during the rental, at most once and again for each whole day of it, ' +
+        'since used energy recovers within 24 hours. The rental must cost less than burning TRX that often.',
+      examples: [1],
+    }),
+  });
+
+/** Returns the expected uses of a request. Throws ApiError INVALID_REQUEST above the most that the duration allows. */
+export function usesOf(expectedUses: number | undefined, durationSec: number): number | undefined {
+  const most = mostUses(durationSec);
+  if (expectedUses === undefined || expectedUses <= most) return expectedUses;
+  throw invalidField(
+    'expected_uses',
+    `must be from 1 to ${most.toString()} for a rental of ${durationSec.toString()} seconds`,
+  );
+}
+
+export class QuoteRequest extends TransferMembers {
+  @IsTronAddress('Spender of the energy: the sender of the upcoming transfer, not the token recipient.')
+  declare readonly receive_address: string;
+
+  @Optional()
+  @IsEnergy(
+    'Energy to buy, as POST /v1/simulate returns it. If absent, sized by the receiver’s own token balance, not by the recipient of its transfer. Every rental has a minimum price, so small amounts are not worth renting; the refusal names the smallest one that is.',
+  )
+  declare readonly energy?: number;
+
+  @Optional()
+  @IsDuration()
+  declare readonly duration_sec?: number;
+
+  @Optional()
+  @IsExpectedUses()
+  declare readonly expected_uses?: number;
+}
+
+export function rentalOf(request: QuoteRequest, isTest: boolean): RentalRequest {
+  return {
+    isTest,
+    receiveAddress: request.receive_address,
+    energy: request.energy === undefined ? undefined : energy(request.energy),
+    durationSec: request.duration_sec,
+    transfer: transferOf(request),
+    expectedUses: usesOf(request.expected_uses, request.duration_sec ?? DEFAULT_DURATION_SEC),
+  };
+}
+
+/** Returns the price of one use in sun, rounded up. */
+export const pricePerUse = (priceSun: Sun, uses: number): number => toJsonInteger(divCeil(priceSun, BigInt(uses)));
+
+/** The answer to a quote; members that do not apply are absent, never null. */
+export interface QuoteBody {
+  readonly ref: string;
+  readonly receive_address: string;
+  readonly energy: number;
+  readonly duration_sec: number;
+  readonly expected_uses?: number;
+  readonly price_sun: number;
+  readonly price_trx: string;
+  readonly price_usd?: string;
+  readonly credits: number;
+  readonly trx_usd?: string;
+  readonly price_per_use_sun?: number;
+  readonly fee_limit_sun: number;
+  readonly recipient_state: RecipientState;
+  readonly needs_activation?: true;
+  readonly burn_price_sun: number;
+  readonly burn_price_trx: string;
+  readonly burn_price_usd?: string;
+  readonly burn_price_credits: number;
+  readonly saving_trx: string;
+  readonly saving_usd?: string;
+  readonly saving_credits: number;
+  readonly expires_at: string;
+  readonly expires_in_sec: number;
+}
+
+/** Renders a quote. Each saving is the difference of the two figures shown, in each unit (docs/interface.md §5). */
+export function quoteBody({ ref, rental, expiresAtMs, holdSec }: IssuedQuote): QuoteBody {
+  const { priceSun, burnPriceSun, expectedUses, rate, rateFresh } = rental;
+  const priceMicros = usdMicros(priceSun, rate);
+  const burnMicros = usdMicros(burnPriceSun, rate);
+  return {
+    ref,
+    receive_address: rental.receiveAddress,
+    energy: toJsonInteger(rental.energy),
+    duration_sec: rental.durationSec,
+    ...(expectedUses !== undefined && { expected_uses: expectedUses }),
+    price_sun: toJsonInteger(priceSun),
+    price_trx: trxOf(priceSun),
+    ...(rateFresh && { price_usd: decimal(priceMicros, 6) }),
+    credits: toJsonInteger(rental.credits),
+    ...(rateFresh && { trx_usd: rateText(rate) }),
+    ...(expectedUses !== undefined && { price_per_use_sun: pricePerUse(priceSun, expectedUses) }),
+    fee_limit_sun: toJsonInteger(rental.feeLimitSun),
+    recipient_state: rental.recipientState,
+    ...(rental.needsActivation && { needs_activation: true as const }),
+    burn_price_sun: toJsonInteger(burnPriceSun),
+    burn_price_trx: trxOf(burnPriceSun),
+    ...(rateFresh && { burn_price_usd: decimal(burnMicros, 6) }),
+    burn_price_credits: toJsonInteger(rental.burnPriceCredits),
+    saving_trx: trxOf(burnPriceSun - priceSun),
+    ...(rateFresh && { saving_usd: decimal(burnMicros - priceMicros, 6) }),
+    saving_credits: toJsonInteger(rental.burnPriceCredits - rental.credits),
+    expires_at: new Date(expiresAtMs).toISOString(),
+    expires_in_sec: holdSec,
+  };
+}

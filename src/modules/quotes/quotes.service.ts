@@ -1,0 +1,235 @@
+/**
+ * Prices rentals and issues quotes from memory. A quote with a named energy reads neither database nor chain. Writes
+ * nothing.
+ */
+import { Injectable } from '@nestjs/common';
+import { Rates } from '../billing/rates.js';
+import { Config } from '../../platform/config/config.js';
+import { ApiError } from '../../domain/errors.js';
+import { burnPrice, creditsOf } from '../../domain/conversion.js';
+import type { Credits, Energy, Sun } from '../../domain/units.js';
+import { Sealers } from '../../platform/support/sealers.js';
+import { marginFor, sunForEnergy } from '../pool/energy-ratio.js';
+import { Market, type MarketState } from './market.js';
+import { DEFAULT_DURATION_SEC, rentalPrice, type PriceRow } from '../../domain/price.js';
+import {
+  assertWorthRenting,
+  floorOf,
+  leastEnergy,
+  priceDirect,
+  priceTime,
+  rowOf,
+  type PricedTime,
+  type SaleFigures,
+} from './direct-price.js';
+import { newQuoteId, openQuote, sealQuote, type OpenQuote, type QuoteTerms } from './quote-token.js';
+import { Receivers } from './receivers.js';
+import { SalesTerms } from './sales-terms.js';
+import { energyFor, type Recipient, type RecipientState } from '../../domain/sizing.js';
+import { TransferSizing, type TokenTransfer } from './transfer-sizing.js';
+import { playedRecipient, refuseTestAddress } from './test-receivers.js';
+
+export interface RentalRequest {
+  readonly receiveAddress: string;
+  /** Sized by the receiver's balance if absent. */
+  readonly energy?: Energy | undefined;
+  /** Seconds; DEFAULT_DURATION_SEC if absent. */
+  readonly durationSec?: number | undefined;
+  /** The transfer that sizes the rental, instead of the receiver's balance; never beside `energy`. */
+  readonly transfer?: TokenTransfer | undefined;
+  /** Expected number of uses of the energy during the rental; one if absent. */
+  readonly expectedUses?: number | undefined;
+  /** True for a test project, whose receivers and capacity are simulated; live if absent. */
+  readonly isTest?: boolean;
+}
+
+/** A rental at its present price. */
+export interface PricedRental extends QuoteTerms {
+  /** Of as many burns as uses are expected. */
+  readonly burnPriceSun: Sun;
+  readonly burnPriceCredits: Credits;
+  /** The least fee limit of a transaction that spends all of the energy. */
+  readonly feeLimitSun: Sun;
+  /** True if the rate is fresh enough to show dollars. */
+  readonly rateFresh: boolean;
+  readonly recipientState: RecipientState;
+  readonly needsActivation: boolean;
+}
+
+export interface IssuedQuote {
+  readonly ref: string;
+  readonly rental: PricedRental;
+  readonly expiresAtMs: number;
+  readonly holdSec: number;
+}
+
+const UNKNOWN_RECEIVER: Recipient = { state: 'unknown', needsActivation: false };
+
+/** The inputs of a rental's price. */
+interface Asked {
+  readonly receiveAddress: string;
+  readonly energy: Energy;
+  readonly durationSec: number;
+  readonly expectedUses: number | undefined;
+  readonly row: PriceRow;
+  readonly market: MarketState;
+  readonly recipient: Recipient;
+}
+
+@Injectable()
+export class QuotesService {
+  /** Each getter returns the figure of the moment it is read. */
+  readonly figures: SaleFigures;
+
+  constructor(
+    private readonly config: Config,
+    private readonly sealers: Sealers,
+    private readonly market: Market,
+    private readonly terms: SalesTerms,
+    private readonly rates: Rates,
+    private readonly receivers: Receivers,
+    private readonly transfers: TransferSizing,
+  ) {
+    this.figures = this.readFigures();
+  }
+
+  /** Prices a rental for a quote. Throws as `price` does, and CAPACITY_UNAVAILABLE for more than the whole pool. */
+  async quote(request: RentalRequest): Promise<PricedRental> {
+    return this.withinPool(await this.price(request), request);
+  }
+
+  /**
+   * Prices a rental, and sizes it if no energy is named. It ignores the pool's free stake, because an order is judged
+   * by the slots themselves and not by an earlier reading of them.
+   *
+   * Throws ApiError INVALID_REQUEST for a duration that is not on sale, CHAIN_UNAVAILABLE, NOT_WORTH_RENTING,
+   * TRANSFER_WOULD_FAIL, and RECEIVER_NOT_SUPPORTED if a live project names a test address.
+   */
+  async price(request: RentalRequest): Promise<PricedRental> {
+    const { receiveAddress, isTest = false } = request;
+    refuseTestAddress(receiveAddress, isTest);
+    const durationSec = request.durationSec ?? DEFAULT_DURATION_SEC;
+    const row = rowOf(this.figures, durationSec);
+    const market = this.market.current();
+    const asked = { receiveAddress, durationSec, expectedUses: request.expectedUses, row, market };
+    if (request.energy !== undefined) {
+      return this.rental({ ...asked, energy: request.energy, recipient: UNKNOWN_RECEIVER });
+    }
+    const played = playedRecipient(receiveAddress);
+    // A test project has no tokens to transfer: it is sized as without a transfer.
+    if (request.transfer !== undefined && !isTest) {
+      const [needed, { needsActivation }] = await Promise.all([
+        this.transfers.energyOf(receiveAddress, request.transfer),
+        this.receivers.lookUp(receiveAddress),
+      ]);
+      return this.rental({ ...asked, energy: needed, recipient: { state: 'unknown', needsActivation } });
+    }
+    const recipient = played ?? (await this.receivers.lookUp(receiveAddress));
+    if (played === undefined && recipient.state === 'warm') this.market.learnHolder(receiveAddress);
+    return this.rental({ ...asked, energy: energyFor(recipient.state, market.sizing), recipient });
+  }
+
+  /**
+   * Prices a measured energy for a quote. The bounds on named energy do not apply to it (docs/interface.md §8). Throws
+   * as `quote` does.
+   */
+  priceMeasured(request: RentalRequest & { readonly energy: Energy }): PricedRental {
+    const { receiveAddress, energy: measured, durationSec = DEFAULT_DURATION_SEC } = request;
+    const rental = this.rental({
+      receiveAddress,
+      energy: measured,
+      durationSec,
+      expectedUses: request.expectedUses,
+      row: rowOf(this.figures, durationSec),
+      market: this.market.current(),
+      recipient: UNKNOWN_RECEIVER,
+    });
+    return this.withinPool(rental, request);
+  }
+
+  /** As in direct-price.ts; also throws ApiError CHAIN_UNAVAILABLE. */
+  priceTime(amount: Energy, durationSec: number, uses = 1): PricedTime {
+    return priceTime(this.figures, amount, durationSec, uses);
+  }
+
+  /** As in direct-price.ts. Throws as `priceTime` does. */
+  priceDirect(amount: Energy, durationSec: number, uses = 1): PricedTime {
+    return priceDirect(this.figures, amount, durationSec, uses);
+  }
+
+  /** As in direct-price.ts. Throws as `priceTime` does. */
+  leastEnergy(durationSec: number, uses = 1): Energy {
+    return leastEnergy(this.figures, durationSec, uses);
+  }
+
+  /** Holds the price for a project. The returned ref can become one order until it expires. */
+  issue(projectId: string, rental: PricedRental): IssuedQuote {
+    const holdSec = this.config.sales.quoteHoldSec;
+    const nowMs = this.terms.databaseNowMs();
+    const expiresAtMs = nowMs + holdSec * 1000;
+    const ref = sealQuote(this.sealers.quote, projectId, { ...rental, id: newQuoteId(nowMs), expiresAtMs });
+    return { ref, rental, expiresAtMs, holdSec };
+  }
+
+  /** Returns the quote behind a ref, expired or not; undefined if it is unknown, forged or another project's. */
+  openQuote(ref: string, projectId: string): OpenQuote | undefined {
+    return openQuote(this.sealers.quote, projectId, ref);
+  }
+
+  private readFigures(): SaleFigures {
+    const { config, terms, market, rates } = this;
+    return {
+      rules: config.sales,
+      get priceRows() {
+        return terms.priceRows;
+      },
+      get fees() {
+        return market.current();
+      },
+      get rate() {
+        return rates.current().rate;
+      },
+    };
+  }
+
+  private rental(asked: Asked): PricedRental {
+    const { receiveAddress, energy: amount, durationSec, expectedUses, row, market, recipient } = asked;
+    const uses = expectedUses ?? 1;
+    const floor = floorOf(this.config.sales, market);
+    const priceSun = rentalPrice(amount, row, floor);
+    const wanted = { amount, durationSec, uses, priceSun, row, floor };
+    assertWorthRenting(wanted, { fees: market, rules: this.config.sales });
+    const burnPriceSun = burnPrice(amount, market.energyFeeSun, uses);
+    const { rate, fresh } = this.rates.current();
+    return {
+      receiveAddress,
+      energy: amount,
+      durationSec,
+      expectedUses,
+      priceSun,
+      credits: creditsOf(priceSun, rate),
+      rate,
+      burnPriceSun,
+      burnPriceCredits: creditsOf(burnPriceSun, rate),
+      feeLimitSun: burnPrice(amount, market.energyFeeSun),
+      rateFresh: fresh,
+      recipientState: recipient.state,
+      needsActivation: recipient.needsActivation,
+    };
+  }
+
+  /** A quote is limited only by the whole pool; the order judges the free part (docs/interface.md §7). */
+  private withinPool(rental: PricedRental, { isTest = false }: RentalRequest): PricedRental {
+    const poolSun: Sun | undefined = this.terms.poolStakeSun;
+    if (isTest || poolSun === undefined) return rental;
+    const marginBps = marginFor(rental.durationSec, this.config.pool.marginBps);
+    if (sunForEnergy(rental.energy, this.market.current().ratio, marginBps) <= poolSun) return rental;
+    const words =
+      poolSun > 0n
+        ? 'This is more energy than the whole pool has. Request less.'
+        : 'Nothing can be delivered at present. Try again shortly.';
+    throw new ApiError('CAPACITY_UNAVAILABLE', words, { retryAfterSec: poolSun > 0n ? 60 : 10 });
+  }
+}
+
+export type { OpenQuote };

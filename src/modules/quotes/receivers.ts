@@ -1,0 +1,79 @@
+/**
+ * Reads the state of receivers on chain, for sizing. Caches each for about a block, so that a burst of quotes for one
+ * receiver reads once. Memory and waiting time are bounded. Writes nothing.
+ */
+import { Injectable } from '@nestjs/common';
+import { TronClient } from '../../platform/chain/tron.client.js';
+import { monotonicMs, withDeadline } from '../../platform/support/clock.js';
+import { Config } from '../../platform/config/config.js';
+import { TokenReads } from '../../platform/chain/token-reads.js';
+import { recipientOf, type Recipient } from '../../domain/sizing.js';
+
+/**
+ * Our choice: the longest wait of a caller. After it the receiver's state is unknown, and the order is sized as cold.
+ */
+const LOOK_LIMIT_MS = 2000;
+/** TRON: a block takes 3 s; a holder seldom empties a wallet within one. */
+const WARM_KEPT_MS = 3000;
+/** Shorter, because a caller that just activated or funded the receiver retries immediately. */
+const OTHERS_KEPT_MS = 1000;
+const REMEMBERED_MAX = 10_000;
+
+interface Remembered {
+  readonly recipient: Recipient;
+  readonly untilMs: number;
+}
+
+@Injectable()
+export class Receivers {
+  private readonly remembered = new Map<string, Remembered>();
+  private readonly lookUps = new Map<string, Promise<Recipient>>();
+
+  private readonly token: TokenReads;
+
+  constructor(
+    config: Config,
+    private readonly chain: TronClient,
+  ) {
+    this.token = new TokenReads(chain, config.chain.tokenContract);
+  }
+
+  /** Returns the state of `address`; `unknown` if it cannot be read. Never rejects. */
+  async lookUp(address: string): Promise<Recipient> {
+    const known = this.remembered.get(address);
+    if (known !== undefined && monotonicMs() < known.untilMs) return known.recipient;
+    const underway = this.lookUps.get(address);
+    if (underway !== undefined) return underway;
+    const look = this.read(address).finally(() => this.lookUps.delete(address));
+    this.lookUps.set(address, look);
+    return look;
+  }
+
+  private async read(address: string): Promise<Recipient> {
+    const [tokenBalance, isOnChain] = await Promise.all([
+      readable(this.token.balanceOf(address)),
+      readable(this.chain.account(address).then((account) => account !== undefined)),
+    ]);
+    const recipient = recipientOf({ tokenBalance, isOnChain });
+    this.remember(address, recipient);
+    return recipient;
+  }
+
+  private remember(address: string, recipient: Recipient): void {
+    const keptMs = recipient.state === 'warm' ? WARM_KEPT_MS : OTHERS_KEPT_MS;
+    // Inserted again at the end, so that the oldest entry is first in the map's order.
+    this.remembered.delete(address);
+    this.remembered.set(address, { recipient, untilMs: monotonicMs() + keptMs });
+    if (this.remembered.size > REMEMBERED_MAX) {
+      for (const oldest of this.remembered.keys()) {
+        this.remembered.delete(oldest);
+        break;
+      }
+    }
+  }
+}
+
+/** Returns the value, or undefined if the chain did not deliver it in time. */
+async function readable<T>(read: Promise<T>): Promise<T | undefined> {
+  return withDeadline(read, LOOK_LIMIT_MS, 'reading a receiver').catch(() => undefined);
+}

@@ -1,0 +1,125 @@
+/**
+ * Closes legs that foreign undelegations ended. Each such act is compared with the open legs of its wallet and
+ * receiver. It closes the legs whose sum equals its amount to the sun. Other acts are left to the operator.
+ */
+import { Injectable } from '@nestjs/common';
+import { UNDELEGATE_TYPE } from '../../platform/chain/transaction-owner.js';
+import { TronClient } from '../../platform/chain/tron.client.js';
+import { Log } from '../../platform/observability/logger.js';
+import { closeLegs, holdPair, type EndedOrder } from '../pool/leg-closing.js';
+import { Database, type Queryable } from '../../platform/database/database.js';
+import { shortfallOf, type JudgedShortfall } from '../pool/shortfall.js';
+import { runForAct } from './run-for-act.js';
+import { identityOf, FulfilmentEvents } from '../fulfilment/fulfilment-events.js';
+
+const ACTS_MAX = 200;
+
+/** Unrecorded acts that may have ended a delegation and are not matched with legs yet. */
+const OPEN_ACTS = `SELECT encode(o.txid, 'hex') AS txid, o.wallet_id, w.address, o.receive_address, o.amount_sun, o.block_number, o.block_at
+  FROM orphan_tx o JOIN pool_wallet w ON w.id = o.wallet_id
+  WHERE o.type = $1 AND o.leg_ids IS NULL AND o.receive_address IS NOT NULL AND o.amount_sun IS NOT NULL
+  ORDER BY o.block_number, o.txid LIMIT $2`;
+
+/** Legs delegated before the act, in order of their end. `moving`: an undelegation of ours may be pending. */
+const LEGS = `SELECT l.id, l.amount_sun, r.status = 'sending' AS moving
+  FROM open_leg l JOIN open_orders o ON o.id = l.order_id
+  JOIN open_chain_tx d ON d.leg_id = l.id AND d.purpose = 'delegate' AND d.status = 'solid' AND d.block_number <= $3
+  LEFT JOIN open_chain_tx r ON r.leg_id = l.id AND r.purpose = 'reclaim' AND r.status IN ('sending', 'included', 'solid')
+  WHERE l.wallet_id = $1 AND l.receive_address = $2 AND l.kind = 'rental' AND l.status IN ('active', 'reclaiming')
+    AND (r.id IS NULL OR r.status = 'sending')
+  ORDER BY o.ends_at, l.id`;
+
+const MARK = `UPDATE orphan_tx SET leg_ids = $2 WHERE txid = decode($1, 'hex') AND leg_ids IS NULL RETURNING true`;
+
+interface ActRow {
+  readonly txid: string;
+  readonly wallet_id: number;
+  readonly address: string;
+  readonly receive_address: string;
+  readonly amount_sun: bigint;
+  readonly block_number: bigint;
+  readonly block_at: Date;
+}
+
+export interface OpenLeg {
+  readonly id: bigint;
+  readonly amount_sun: bigint;
+  readonly moving: boolean | null;
+}
+
+@Injectable()
+export class ForeignUndelegations {
+  constructor(
+    private readonly database: Database,
+    private readonly client: TronClient,
+    private readonly fulfilmentEvents: FulfilmentEvents,
+    private readonly log: Log,
+  ) {}
+
+  /** Processes acts that are not accounted for. Throws ChainUnavailableError. */
+  async closeLegs(): Promise<void> {
+    const acts = await this.database.query<ActRow>(OPEN_ACTS, [UNDELEGATE_TYPE, ACTS_MAX]);
+    for (const act of acts) await runForAct(this.log, act.txid, () => this.closeLegsOfAct(act));
+  }
+
+  private async closeLegsOfAct(act: ActRow): Promise<void> {
+    const missing = await shortfallOf(this.database, this.client, {
+      wallet: { id: act.wallet_id, address: act.address },
+      receiver: act.receive_address,
+      // A node below this height may still show the stake that the act ended.
+      leastHeight: act.block_number,
+    });
+    const outcome = await this.database.transaction(async (tx) => account(tx, act, missing));
+    if (outcome === undefined) return;
+    const fields = { txid: act.txid, wallet: act.address, receiver: act.receive_address };
+    if (outcome.legs === 0) {
+      this.log.warn(fields, 'foreign undelegation affected no order');
+      return;
+    }
+    for (const order of outcome.ended) this.fulfilmentEvents.reportReclaimed(identityOf(order), order.late_sec);
+    const orders = outcome.ended.map(({ id }) => id.toString());
+    this.log.error({ ...fields, legs: outcome.legs, orders }, 'foreign undelegation ended delegations of orders');
+  }
+}
+
+interface Outcome {
+  readonly legs: number;
+  readonly ended: readonly EndedOrder[];
+}
+
+async function account(tx: Queryable, act: ActRow, missing: JudgedShortfall): Promise<Outcome | undefined> {
+  const { txid, block_at: at } = act;
+  if (!(await holdPair(tx, missing))) return undefined;
+  // This mark is permanent, so it requires that no pending transaction can hide a shortfall.
+  if (missing.most === 0n) {
+    return (await tx.query(MARK, [txid, []])).length === 0 ? undefined : { legs: 0, ended: [] };
+  }
+  const legs = await tx.query<OpenLeg>(LEGS, [act.wallet_id, act.receive_address, act.block_number]);
+  const taken = takenBy(act.amount_sun, legs);
+  if (taken === undefined || sumOf(taken) > missing.least) return undefined;
+  // Our own undelegation may still be included and would then end another leg; wait for its outcome.
+  if (taken.some(({ moving }) => moving === true)) return undefined;
+  const legIds = taken.map(({ id }) => id);
+  if ((await tx.query(MARK, [txid, legIds])).length === 0) return undefined;
+  const { closed, ended } = await closeLegs(tx, { legIds, at, txid, reason: undefined });
+  return { legs: closed, ended };
+}
+
+/**
+ * Returns the legs that an undelegation of `amount` ended: one leg of exactly this amount, or the legs that end first
+ * and sum to it. Returns undefined if neither matches.
+ */
+export function takenBy(amount: bigint, legs: readonly OpenLeg[]): readonly OpenLeg[] | undefined {
+  const single = legs.find((leg) => leg.amount_sun === amount);
+  if (single !== undefined) return [single];
+  const first: OpenLeg[] = [];
+  for (const leg of legs) {
+    first.push(leg);
+    if (sumOf(first) >= amount) break;
+  }
+  return first.length > 0 && sumOf(first) === amount ? first : undefined;
+}
+
+function sumOf(legs: readonly OpenLeg[]): bigint {
+  return legs.reduce((sum, leg) => sum + leg.amount_sun, 0n);
+}

@@ -1,0 +1,164 @@
+/** Gauges of the reconciler and the pool, sampled in the background and never by a scrape. */
+import { Injectable } from '@nestjs/common';
+import { Gauge } from 'prom-client';
+import { monotonicMs } from '../../platform/support/clock.js';
+import { Metrics } from '../../platform/observability/metrics.js';
+import { Database } from '../../platform/database/database.js';
+import type { Report } from '../verify/finding.js';
+
+const POOL = {
+  name: 'figures_pool',
+  text: `SELECT w.address, w.role, w.status = 'paused' AS paused, w.staked_sun, w.delegated_sun, w.recovering_sun, w.balance_sun,
+      (SELECT coalesce(sum(free_sun), 0)::bigint FROM pool_slot WHERE wallet_id = w.id) AS free_sun,
+      (SELECT coalesce(sum(amount_sun), 0)::bigint FROM leg WHERE wallet_id = w.id AND status IN ('reserved', 'placed')) AS reserved_sun
+    FROM pool_wallet w ORDER BY w.id`,
+};
+
+/** Age of due work without a lease: the one figure that reveals a stuck worker regardless of its own reports. */
+const DUE = {
+  name: 'figures_due',
+  text: `SELECT CASE WHEN status = 'delivered' THEN CASE WHEN settled THEN 'reclaim' ELSE 'settle' END ELSE 'deliver' END AS purpose,
+      max(extract(epoch FROM clock_timestamp() - next_run_at))::float8 AS sec
+    FROM orders WHERE next_run_at <= clock_timestamp() AND (lease_until IS NULL OR lease_until < clock_timestamp()) GROUP BY 1`,
+};
+
+const STOPPED = {
+  name: 'figures_stopped',
+  text: `SELECT (SELECT count(*) FROM sales_stop)::int AS stops, passed_at FROM reconcile_state`,
+};
+
+const PURPOSES = ['deliver', 'settle', 'reclaim'] as const;
+const PARTS = ['staked', 'delegated', 'reserved', 'recovering', 'free', 'balance'] as const;
+
+interface PoolRow {
+  readonly address: string;
+  readonly role: string;
+  readonly paused: boolean;
+  readonly staked_sun: bigint;
+  readonly delegated_sun: bigint;
+  readonly recovering_sun: bigint;
+  readonly balance_sun: bigint;
+  readonly free_sun: bigint;
+  readonly reserved_sun: bigint;
+}
+
+@Injectable()
+export class ReconcilerGauges {
+  private readonly pool;
+  private readonly paused;
+  private readonly due;
+  private readonly stopped;
+  private readonly drift;
+  private readonly orphans;
+  private readonly mismatches;
+  private readonly violations;
+  private readonly unmade;
+  private readonly unsearched;
+  private passedAtMs = Number.NEGATIVE_INFINITY;
+  /** End of this process's last pass, by the database's clock. */
+  private ownPassAt: Date | undefined;
+
+  constructor(
+    private readonly database: Database,
+    { registry }: Metrics,
+  ) {
+    const gauge = <L extends string>(name: string, help: string, ...labelNames: L[]) =>
+      new Gauge({ name, help, labelNames, registers: [registry] });
+    this.pool = gauge(
+      'pool_sun',
+      'Sun of the pool, by `wallet` and `part`: staked, delegated, reserved, recovering, free, balance.',
+      'wallet',
+      'part',
+    );
+    this.paused = gauge('pool_wallet_paused', '1 while a `wallet` sells nothing.', 'wallet');
+    this.due = gauge(
+      'oldest_due_seconds',
+      'Longest wait of due work, by `purpose`: deliver, settle, reclaim.',
+      'purpose',
+    );
+    this.stopped = gauge('sales_stopped', '1 while nothing is sold until a disagreement is explained.');
+    this.drift = gauge('ledger_drift_credits', 'Balances minus their entries: must be 0.');
+    this.orphans = gauge('orphan_chain_tx', 'Unexplained transactions of our wallets on chain: must be 0.');
+    this.mismatches = gauge(
+      'delegation_mismatch',
+      'Receivers whose delegations on chain differ from the records: must be 0.',
+    );
+    this.violations = gauge(
+      'book_violations',
+      'Rows that break a rule of the records, by `check`: must be 0.',
+      'check',
+    );
+    this.unmade = gauge('checks_not_made', '1 for a `check` that the newest pass could not make: must be 0.', 'check');
+    this.unsearched = gauge('orphan_search_blocks_left', 'Solid blocks not yet searched for orphans.');
+    const passedAt = (): number => this.passedAtMs;
+    new Gauge({
+      name: 'reconcile_age_seconds',
+      help: 'Time since this worker last made every check (use the `min`).',
+      registers: [registry],
+      collect() {
+        this.set((monotonicMs() - passedAt()) / 1000);
+      },
+    });
+  }
+
+  /**
+   * Shows the findings of a pass. `blocksLeft` is undefined if the chain could not be searched. An incomplete pass does
+   * not reset the age.
+   */
+  setReport(report: Report, blocksLeft: number | undefined): void {
+    const unmade = report.unmade.map(({ check }) => check);
+    if (blocksLeft === undefined) unmade.push('orphan-search');
+    this.unmade.reset();
+    for (const check of unmade) this.unmade.set({ check }, 1);
+    if (unmade.length === 0) this.passedAtMs = monotonicMs();
+    for (const check of report.checks) {
+      this.violations.set({ check: check.check }, check.count);
+      if (check.check === 'orphan-transactions') this.orphans.set(check.count);
+      if (check.check === 'open-delegations') this.mismatches.set(check.count);
+      if (check.check !== 'ledger-balance') continue;
+      const drift = check.findings.reduce((sum, { facts }) => sum + magnitude(BigInt(facts['drift'] as string)), 0n);
+      this.drift.set(Number.parseFloat(drift.toString()));
+    }
+  }
+
+  /** Shows how many blocks this worker's search has left. */
+  setBlocksLeft(blocksLeft: number): void {
+    this.unsearched.set(blocksLeft);
+  }
+
+  /** Stores when the reported pass ended, by the database's clock. */
+  setPassEnd(at: Date | null): void {
+    this.ownPassAt = at ?? undefined;
+  }
+
+  /** Another worker made a newer pass and shows its findings, so this process clears its own. */
+  private forget(): void {
+    for (const gauge of [this.violations, this.unmade, this.orphans, this.mismatches, this.drift, this.unsearched]) {
+      gauge.reset();
+    }
+  }
+
+  /** Samples the pool and the due work; every worker shows these. */
+  async sample(): Promise<void> {
+    const [wallets, due, [state]] = await Promise.all([
+      this.database.query<PoolRow>(POOL),
+      this.database.query<{ purpose: string; sec: number }>(DUE),
+      this.database.query<{ stops: number; passed_at: Date | null }>(STOPPED),
+    ]);
+    this.stopped.set(state?.stops ?? 0);
+    if (state?.passed_at?.getTime() !== this.ownPassAt?.getTime()) this.forget();
+    for (const purpose of PURPOSES) {
+      this.due.set({ purpose }, due.find((row) => row.purpose === purpose)?.sec ?? 0);
+    }
+    for (const row of wallets) {
+      for (const part of PARTS) {
+        this.pool.set({ wallet: row.address, part }, Number.parseFloat(row[`${part}_sun`].toString()));
+      }
+      this.paused.set({ wallet: row.address }, row.paused ? 1 : 0);
+    }
+  }
+}
+
+function magnitude(value: bigint): bigint {
+  return value < 0n ? -value : value;
+}

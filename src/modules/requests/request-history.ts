@@ -1,0 +1,55 @@
+/** Reads the request log of a project: refused requests of the last days, with reasons. */
+import { Injectable } from '@nestjs/common';
+import { cursorAt, idIn } from '../../domain/cursor.js';
+import { Replica } from '../../platform/database/replica.js';
+import { REQUESTS_KEPT_DAYS } from './retention.js';
+
+/** A refused request as its project sees it. */
+export interface RefusedRequestView {
+  readonly at: Date;
+  readonly request_id: string;
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+  readonly error: string;
+  readonly reason: string;
+  readonly source_address: string;
+  /** Null if the signing key is unknown. */
+  readonly key: string | null;
+  readonly omitted: number;
+}
+
+export interface RefusedPage {
+  readonly items: readonly RefusedRequestView[];
+  /** Undefined on the last page. */
+  readonly nextCursor: string | undefined;
+}
+
+const ID_MAX = 9_223_372_036_854_775_807n;
+
+const LIST = {
+  name: 'list_refused_requests',
+  text: `SELECT r.id, r.at, r.request_id, r.method, r.path, r.status, r.error, r.reason, r.source_address, k.name AS key, r.omitted
+    FROM refused_request r LEFT JOIN api_key k ON k.id = r.key_id
+   WHERE r.project_id = $1 AND r.id < $2 AND r.at >= clock_timestamp() - ${REQUESTS_KEPT_DAYS.toString()} * interval '1 day'
+   ORDER BY r.id DESC LIMIT $3`,
+};
+
+@Injectable()
+export class RequestHistory {
+  constructor(private readonly replica: Replica) {}
+
+  /** Returns the newest refusals after `cursor`. Throws 400 INVALID_REQUEST for an invalid cursor. */
+  async list(projectId: string, limit: number, cursor: string | undefined): Promise<RefusedPage> {
+    return this.replica.page(cursor, async (on, after) => {
+      const params = [projectId, after === undefined ? ID_MAX : idIn('r', after, 'requests'), limit + 1];
+      const rows = await on.query<RefusedRequestView & { readonly id: bigint }>(LIST, params);
+      const shown = rows.slice(0, limit);
+      const last = shown.at(-1);
+      return {
+        items: shown.map(({ id: _, ...view }) => view),
+        nextCursor: rows.length > limit && last !== undefined ? cursorAt('r', last.id) : undefined,
+      };
+    });
+  }
+}

@@ -1,0 +1,61 @@
+// The query for ledger entries with their subjects, and its row type.
+import type { DepositAsset } from '../../domain/deposit-state.js';
+
+export interface EntryRow {
+  readonly id: bigint;
+  readonly kind: 'charge' | 'refund' | 'topup' | 'adjustment' | 'compensation';
+  readonly entry_key: string;
+  readonly credits: bigint;
+  /** With microseconds, because the next read starts after it. */
+  readonly at: string;
+  readonly order_key: string | null;
+  readonly order_kind: 'rental' | 'activation' | null;
+  readonly receive_address: string | null;
+  readonly energy: bigint | null;
+  /** For an extension, the time that it added. */
+  readonly duration_sec: number | null;
+  readonly is_extension: boolean;
+  readonly trx_usd_e8: bigint | null;
+  readonly deposit_id: bigint | null;
+  readonly asset: DepositAsset | null;
+  readonly amount: string | null;
+  readonly rate_e8: bigint | null;
+  readonly returned_id: bigint | null;
+  /** Transactions of the delegations or the activation paid for, once final; for a deposit, its own. */
+  readonly txids: readonly string[] | null;
+}
+
+/**
+ * Columns of credit_entry, and the parts of its key: a deposit's place on chain, or an order's extension. The key is
+ * parsed before the joins. Under row-level security Postgres may apply a function only to rows that the policy has
+ * allowed. Parsing in the join would therefore read all of a project's deposits first.
+ */
+export const OF_ENTRY = `id, kind, entry_key, credits, created_at, order_id,
+    CASE WHEN entry_key LIKE 'deposit:%' THEN decode(split_part(entry_key, ':', 2), 'hex') END AS deposit_txid,
+    CASE WHEN entry_key LIKE 'deposit:%' THEN split_part(entry_key, ':', 3) END AS deposit_kind,
+    CASE WHEN entry_key LIKE 'deposit:%' THEN split_part(entry_key, ':', 4)::integer END AS deposit_place,
+    CASE WHEN kind = 'charge' AND entry_key LIKE 'charge:%:ext:%' THEN split_part(entry_key, ':', 4)::smallint END AS extension`;
+
+/**
+ * Start of the query. It is followed by a subquery of credit_entry in brackets, with a LIMIT that keeps it separate,
+ * and then by OF_WHAT.
+ */
+export const ENTRIES = `SELECT e.id, e.kind, e.entry_key, e.credits,
+    to_char(e.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at,
+    o.key AS order_key, o.kind AS order_kind, o.receive_address, o.energy,
+    coalesce(x.duration_sec, o.duration_sec) AS duration_sec, x.number IS NOT NULL AS is_extension,
+    coalesce(x.trx_usd_e8, o.trx_usd_e8) AS trx_usd_e8,
+    d.id AS deposit_id, d.asset, d.amount::text, d.rate_e8, r.deposit_id AS returned_id,
+    CASE WHEN d.id IS NOT NULL THEN ARRAY[encode(d.txid, 'hex')]
+         WHEN e.kind = 'charge' THEN (
+           SELECT array_agg(encode(t.txid, 'hex') ORDER BY l.leg_no) FROM leg l
+             JOIN chain_tx t ON t.leg_id = l.id AND t.purpose <> 'reclaim' AND t.status = 'solid'
+            WHERE l.order_id = e.order_id) END AS txids
+  FROM`;
+
+/** Finds a deposit by its place on chain, which is in its entry's key. */
+export const OF_WHAT = `e
+  LEFT JOIN orders o ON o.id = e.order_id
+  LEFT JOIN order_extension x ON x.order_id = e.order_id AND x.number = e.extension
+  LEFT JOIN deposit d ON d.txid = e.deposit_txid AND d.kind = e.deposit_kind AND d.place = e.deposit_place
+  LEFT JOIN deposit_return r ON r.entry_key = e.entry_key AND e.kind = 'adjustment'`;

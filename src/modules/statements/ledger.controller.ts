@@ -1,0 +1,31 @@
+import { Controller, Get, Query } from '@nestjs/common';
+import { LIMIT_DEFAULT } from '../../platform/http/body/page-query.js';
+import { Describe } from '../../platform/http/openapi/openapi.js';
+import { ListQueue } from '../../platform/http/pipeline/list-queue.js';
+import { Caller } from '../../platform/http/pipeline/request-context.js';
+import { RouteOptionsOf } from '../../platform/http/pipeline/route-options.js';
+import { entryBody, LedgerQuery, type EntryPageBody } from './entries.dto.js';
+import { LedgerList } from './ledger-list.js';
+import { describeLedger } from './ledger.openapi.js';
+import { momentOf } from '../../domain/moment.js';
+
+@Controller('v1/ledger')
+export class LedgerController {
+  constructor(
+    private readonly ledger: LedgerList,
+    private readonly lists: ListQueue,
+  ) {}
+
+  @Get()
+  @RouteOptionsOf({ scope: 'read', budget: 'general' })
+  @Describe(describeLedger)
+  async list(@Caller() { project }: Caller, @Query() { from, to, limit, cursor }: LedgerQuery): Promise<EntryPageBody> {
+    const filter = { from: from && momentOf(from), to: to && momentOf(to) };
+    const rows = Number(limit ?? LIMIT_DEFAULT);
+    const page = await this.lists.run(project.id, () => this.ledger.page(project.id, filter, rows, cursor));
+    return {
+      items: page.items.map(entryBody),
+      ...(page.nextCursor !== undefined && { next_cursor: page.nextCursor }),
+    };
+  }
+}

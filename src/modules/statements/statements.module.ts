@@ -1,0 +1,14 @@
+/** Wires the reads of the ledger and its statements. */
+import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { LedgerStatement } from '../../platform/database/entities/statement.entity.js';
+import { LedgerList } from './ledger-list.js';
+import { StatementCsv } from './statement-csv.js';
+import { StatementList } from './statement-list.js';
+
+@Module({
+  imports: [TypeOrmModule.forFeature([LedgerStatement])],
+  providers: [LedgerList, StatementCsv, StatementList],
+  exports: [LedgerList, StatementCsv, StatementList],
+})
+export class StatementsModule {}

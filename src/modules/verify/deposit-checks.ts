@@ -1,0 +1,180 @@
+/**
+ * Rules of deposits (I14): credits equal payments and go to the project that was paid. Outflows go to our addresses or
+ * are returns.
+ */
+import { RETURN_IS_PAID } from '../../platform/database/paid-return.js';
+import { DEPOSIT_OUTFLOWS, OUTFLOW_IDENTITY, UNEXPLAINED_OUTFLOWS } from '../../platform/database/deposit-outflows.js';
+import { findingOf, type CheckResult } from './finding.js';
+import type { RecordCheck } from './record-check.js';
+
+/**
+ * Credits for the sum of amounts times rates, rounded down. Rates have eight digits, and both assets have six decimals.
+ */
+const WORTH = `div(sum(d.amount * d.rate_e8) * 10000000, 100000000000000)`;
+
+const ENTRY: Omit<RecordCheck, 'text'> = {
+  check: 'deposit-credits',
+  rule: 'I14',
+  says: 'Every credited deposit belongs to one ledger entry of its project, which equals the value of its deposits.',
+  stops: 'everything',
+};
+
+/** Includes small deposits of a credited sum that have not received its decision yet. */
+const CREDITED = `(SELECT id, project_id, amount, rate_e8, entry_key FROM deposit WHERE status = 'credited'
+  UNION ALL SELECT m.id, m.project_id, m.amount, m.rate_e8, s.entry_key FROM deposit_sum s
+    JOIN deposit m ON m.sum_id = s.id AND m.status = 'pending' WHERE s.decision = 'credited' AND NOT s.is_settled)`;
+const ENTRIES = `SELECT 'deposit ' || min(d.id) AS subject, d.entry_key, max(e.credits) AS credits, ${WORTH}::text AS worth
+  FROM ${CREDITED} d LEFT JOIN credit_entry e ON e.entry_key = d.entry_key AND e.project_id = d.project_id
+ WHERE true`;
+const NEWER = ` AND d.entry_key IN (SELECT entry_key FROM deposit WHERE status = 'credited' AND credits IS NOT NULL
+      AND changed_at >= clock_timestamp() - interval '2 days')`;
+const DIFFER = ` GROUP BY d.entry_key, d.project_id HAVING max(e.credits) IS DISTINCT FROM ${WORTH}::bigint`;
+
+const ADDRESS: RecordCheck = {
+  check: 'deposit-address',
+  rule: 'I14',
+  says: 'Every pending or held deposit was paid to an address of its project.',
+  stops: 'everything',
+  text: `SELECT 'deposit ' || d.id AS subject, d.address, a.project_id::text AS of_project, d.project_id::text AS credited_to
+      FROM deposit d JOIN deposit_address a ON a.address = d.address
+     WHERE a.project_id <> d.project_id AND d.status IN ('pending', 'held')`,
+};
+
+/** A deposit without a contract predates that column and was paid in the first token. */
+const TOKEN: RecordCheck = {
+  check: 'deposit-token',
+  rule: 'I14',
+  says: 'Every USDT deposit of the last two days was paid in the token that counts in its block.',
+  stops: 'everything',
+  text: `SELECT 'deposit ' || d.id AS subject, d.contract, d.block_number::text AS block_number, t.contract AS counting
+      FROM deposit d
+      LEFT JOIN deposit_token f ON f.replaces IS NULL
+      LEFT JOIN LATERAL (SELECT contract FROM deposit_token WHERE from_block <= d.block_number
+                          ORDER BY from_block DESC LIMIT 1) t ON true
+     WHERE d.asset = 'USDT' AND (d.status <> 'pending' OR d.reason <> 'not_solid') AND d.status <> 'dropped'
+       AND coalesce(d.contract, f.contract) IS DISTINCT FROM t.contract
+       AND d.changed_at >= clock_timestamp() - interval '2 days'`,
+};
+
+const SUMS: RecordCheck = {
+  check: 'deposit-sums',
+  rule: 'I14',
+  says: 'Every sum of small deposits equals its deposits.',
+  stops: 'everything',
+  text: `SELECT 'deposit sum ' || s.id AS subject, s.project_id::text AS of_project, s.amount::text AS amount, s.worth::text AS worth,
+      m.amount::text AS deposits_amount, m.worth::text AS deposits_worth
+      FROM deposit_sum s CROSS JOIN LATERAL (
+        SELECT coalesce(sum(d.amount), 0) AS amount, coalesce(sum(d.amount * d.rate_e8), 0) AS worth FROM deposit d
+         WHERE d.sum_id = s.id AND d.status = 'pending') m
+     WHERE s.entry_key IS NULL AND (s.amount, s.worth) IS DISTINCT FROM (m.amount, m.worth)`,
+};
+
+/** The stored rates at which a deposit `d` could be credited at its time. */
+const ITS_RATES = `FROM asset_rate r WHERE r.asset = d.asset AND r.minute >= date_trunc('minute', d.block_at)
+      AND r.minute <= greatest(d.changed_at, d.block_at) AND coalesce(r.kept_at, r.minute) <= d.changed_at`;
+
+/** A dollar token counts as one dollar at most. */
+const RATES: RecordCheck = {
+  check: 'deposit-rates',
+  rule: 'I14',
+  says: 'Every deposit credited in the last two days used a stored rate of its minute or later.',
+  stops: 'everything',
+  text: `SELECT 'deposit ' || d.id AS subject, d.asset, d.rate_e8::text AS rate, d.block_at::text AS block_at
+      FROM deposit d
+     WHERE d.status = 'credited' AND d.changed_at >= clock_timestamp() - interval '2 days'
+       AND EXISTS (SELECT ${ITS_RATES})
+       AND NOT EXISTS (SELECT ${ITS_RATES}
+         AND d.rate_e8 = CASE d.asset WHEN 'USDT' THEN least(r.rate_e8, 100000000) ELSE r.rate_e8 END)`,
+};
+
+/** Few rows: an operator makes each by hand. */
+const RETURNS: RecordCheck = {
+  check: 'deposit-returns',
+  rule: 'I14',
+  says: 'Every deposit that is being returned has been paid to its recipient, or its transaction can still be included.',
+  stops: 'nothing',
+  text: `SELECT 'deposit ' || d.id AS subject, d.project_id::text AS of_project, r.to_address, r.txid, r.expires_at
+      FROM deposit_return r JOIN deposit d ON d.id = r.deposit_id CROSS JOIN deposit_cursor c
+     WHERE c.block_at > r.expires_at AND NOT ${RETURN_IS_PAID}`,
+};
+
+const OUTFLOWS: RecordCheck = {
+  check: DEPOSIT_OUTFLOWS,
+  rule: 'I14',
+  says: 'Every transfer from a deposit address goes to another deposit address, to a sweep address, or returns a deposit.',
+  stops: 'nothing',
+  identity: OUTFLOW_IDENTITY,
+  text: UNEXPLAINED_OUTFLOWS,
+};
+
+/** Checks over all deposits. */
+export const DEPOSIT_CHECKS: readonly RecordCheck[] = [
+  { ...ENTRY, text: [ENTRIES, DIFFER].join('') },
+  {
+    ...ADDRESS,
+    says: 'Every deposit was paid to an address of its project.',
+    text: ADDRESS.text.replace(` AND d.status IN ('pending', 'held')`, ''),
+  },
+  {
+    ...TOKEN,
+    says: 'Every USDT deposit was paid in the token that counts in its block.',
+    text: TOKEN.text.replace(` AND d.changed_at >= clock_timestamp() - interval '2 days'`, ''),
+  },
+  SUMS,
+  {
+    ...RATES,
+    says: 'Every credited deposit used a stored rate of its minute or later.',
+    text: RATES.text.replace(` AND d.changed_at >= clock_timestamp() - interval '2 days'`, ''),
+  },
+  RETURNS,
+  OUTFLOWS,
+];
+
+/** Checks over deposits credited in the last two days, over open ones, and over all outflows. */
+export const NEWER_DEPOSIT_CHECKS: readonly RecordCheck[] = [
+  {
+    ...ENTRY,
+    text: [ENTRIES, NEWER, DIFFER].join(''),
+  },
+  ADDRESS,
+  TOKEN,
+  RATES,
+  RETURNS,
+  OUTFLOWS,
+];
+
+/** Result of an audit of deposit addresses. */
+export interface HoldingsReport {
+  readonly addresses: number;
+  readonly unexplained: readonly {
+    readonly address: string;
+    readonly projectId: string;
+    readonly asset: string;
+    readonly onChain: bigint;
+    readonly recorded: bigint;
+  }[];
+}
+
+export const DEPOSIT_HOLDINGS = 'deposit-holdings';
+
+/** Renders the audit as a check: payments received must equal holdings plus outflows. */
+export function holdingsCheck({ addresses, unexplained }: HoldingsReport, findingsMax: number): CheckResult {
+  const findings = unexplained.map(({ address, projectId, asset, onChain, recorded }) =>
+    findingOf({
+      check: DEPOSIT_HOLDINGS,
+      rule: 'I14',
+      subject: `${address} ${asset}`,
+      facts: { project: projectId, onChain, recorded },
+      amount: onChain - recorded,
+    }),
+  );
+  return {
+    check: DEPOSIT_HOLDINGS,
+    rule: 'I14',
+    says: 'The balances of deposit addresses on chain match their recorded receipts and transfers.',
+    stops: 'nothing',
+    count: findings.length,
+    findings: findings.slice(0, findingsMax),
+    covered: `${addresses.toString()} addresses`,
+  };
+}

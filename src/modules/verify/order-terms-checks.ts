@@ -1,0 +1,111 @@
+/** Rules of the terms and times of orders (I2, I3, I10): price, request, events and blocks agree. */
+import type { OrderCheck } from './record-check.js';
+import { RECOVERY_PROJECT } from './recovery.js';
+
+/** `creditsOf` in SQL: sun times the rate of eight digits, ten million credits a dollar, rounded up. */
+const creditsFor = (row: string): string => `div(${row}.price_sun::numeric * ${row}.trx_usd_e8 + 9999999, 10000000)`;
+const ORDER_CREDITS = creditsFor('o');
+const EXTENSION_CREDITS = creditsFor('x');
+
+const PRICE: OrderCheck = {
+  check: 'order-price',
+  rule: 'I2',
+  says: 'The credits of an order or extension equal its price at its rate, rounded up.',
+  stops: 'everything',
+  text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, o.price_sun, o.trx_usd_e8, o.credits, ${ORDER_CREDITS}::text AS should_be
+      FROM the_orders o WHERE o.project_id <> '${RECOVERY_PROJECT}' AND o.credits <> ${ORDER_CREDITS}
+      UNION ALL
+      SELECT 'extension ' || x.number || ' of order ' || x.order_id, x.order_id, x.price_sun, x.trx_usd_e8, x.credits,
+             ${EXTENSION_CREDITS}::text
+        FROM the_extensions x WHERE x.credits <> ${EXTENSION_CREDITS}`,
+};
+
+/** `requestHash` in SQL (src/modules/orders/request-hash.ts). JSON texts without spaces. */
+const hashOf = (members: string): string => `sha256(convert_to('[' || ${members} || ']', 'UTF8'))`;
+const DIRECT_HEAD = `'"orders","direct",' || to_json(o.receive_address)::text || ','`;
+const usesIn = (row: string): string =>
+  `CASE WHEN ${row}.expected_uses > 1 THEN ',' || ${row}.expected_uses ELSE '' END`;
+const USES = usesIn('o');
+const TRANSFER = `coalesce(',"transfer",' || to_json(o.transfer ->> 'to')::text || ',' || to_json(o.transfer ->> 'amount')::text
+      || ',' || coalesce(to_json(o.transfer ->> 'token')::text, 'null'), '')`;
+const SIZED_HASH = hashOf(`${DIRECT_HEAD} || '"' || o.energy || '",' || o.duration_sec || ${USES}`);
+const UNSIZED_HASH = hashOf(`${DIRECT_HEAD} || 'null,' || o.duration_sec || ${USES} || ${TRANSFER}`);
+const ACTIVATION_HASH = hashOf(`'"activate",' || to_json(o.receive_address)::text`);
+const ADDED_TIME = `',' || x.duration_sec || ${usesIn('x')}`;
+const EXTENSION_HASH = hashOf(`'"extensions",' || to_json(o.key)::text || ${ADDED_TIME}`);
+/** An auto-delegation names the order by its id. */
+const REFILL_HASH = hashOf(`'"extensions",' || to_json(o.id::text)::text || ${ADDED_TIME}`);
+
+/** Quoted orders are excluded: their hash covers the quote's ref, which is not stored. */
+const REQUEST: OrderCheck = {
+  check: 'order-request',
+  rule: 'I9',
+  says: 'An order without a quote, or an extension, has the receiver, energy and duration of its request.',
+  stops: 'everything',
+  text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, o.kind, o.receive_address, o.energy, o.duration_sec,
+        encode(o.request_hash, 'hex') AS should_hash_to
+      FROM the_orders o WHERE o.quote_id IS NULL AND o.project_id <> '${RECOVERY_PROJECT}'
+       AND NOT CASE o.kind WHEN 'activation' THEN o.request_hash = ${ACTIVATION_HASH}
+             ELSE o.request_hash IN (${SIZED_HASH}, ${UNSIZED_HASH}) END
+      UNION ALL
+      SELECT 'extension ' || x.number || ' of order ' || o.id, o.id, o.kind, o.receive_address, o.energy, x.duration_sec,
+             encode(x.request_hash, 'hex')
+        FROM the_extensions x JOIN the_orders o ON o.id = x.order_id
+       WHERE x.request_hash NOT IN (${EXTENSION_HASH}, ${REFILL_HASH})`,
+};
+
+/** The order's status in an event of each type. */
+const STATUS_SAID = `CASE e.type WHEN 'order.created' THEN 'reserved' WHEN 'order.reverted' THEN p.said ->> 'status'
+        WHEN 'order.refunded' THEN 'refunded' WHEN 'order.unresolved' THEN 'unresolved' WHEN 'order.compensated' THEN p.said ->> 'status'
+        ELSE 'delivered' END`;
+
+/** Events show times in milliseconds. */
+const shownAs = (time: string): string => `date_trunc('milliseconds', ${time})`;
+const CREATED_SHOWN = shownAs('o.created_at');
+const DELIVERED_SHOWN = shownAs('o.delivered_at');
+
+/** Skips events without a payload: those that were pruned or could not be rendered. */
+const EVENTS_SAY: OrderCheck = {
+  check: 'order-said',
+  rule: 'I10',
+  says: 'The events of an order match its terms, and match its delivery once that is settled.',
+  stops: 'everything',
+  identity: ['event'],
+  text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, e.id AS event, e.type, o.receive_address, o.energy, o.duration_sec,
+        o.price_sun, o.credits, o.delivered_at, o.delivered_energy, left(p.said::text, 2000) AS said
+      FROM the_events e JOIN the_orders o ON o.id = e.order_id
+      CROSS JOIN LATERAL (SELECT (e.payload::json) #> '{data,order}' AS said) p
+     WHERE e.payload IS NOT NULL AND e.type LIKE 'order.%' AND p.said IS NOT NULL AND (
+       (p.said ->> 'id', p.said ->> 'key', p.said ->> 'kind', p.said ->> 'receive_address', p.said ->> 'status')
+         IS DISTINCT FROM (o.id::text, o.key, o.kind, o.receive_address, ${STATUS_SAID})
+       OR (p.said ->> 'energy', p.said ->> 'duration_sec', p.said ->> 'price_sun', p.said ->> 'credits')
+         IS DISTINCT FROM (o.energy::text, o.duration_sec::text, o.price_sun::text, o.credits::text)
+       OR (p.said ->> 'expected_uses', (p.said ->> 'fee_limit_sun')::numeric)
+         IS DISTINCT FROM (o.expected_uses::text, o.energy * o.energy_fee_sun::numeric)
+       OR ((p.said ->> 'trx_usd')::numeric * 100000000, (p.said ->> 'price_trx')::numeric * 1000000)
+         IS DISTINCT FROM (o.trx_usd_e8::numeric, o.price_sun::numeric)
+       OR (p.said ->> 'price_usd')::numeric IS DISTINCT FROM round(o.credits / 10.0) / 1000000
+       OR (p.said ->> 'created_at')::timestamptz IS DISTINCT FROM ${CREATED_SHOWN}
+       OR e.type = 'order.settled' AND ((p.said ->> 'delivered_at')::timestamptz, p.said ->> 'delivered_energy')
+         IS DISTINCT FROM (${DELIVERED_SHOWN}, o.delivered_energy::text))`,
+};
+
+const TIMES: OrderCheck = {
+  check: 'order-times',
+  rule: 'I3',
+  says: 'A leg was delivered at the time of its block, and a rental ended at the time of the last block that reclaimed it.',
+  stops: 'everything',
+  text: `SELECT 'leg ' || l.id || ' of order ' || l.order_id AS subject, l.order_id AS of_order, l.wallet_id, l.active_at AS recorded_at,
+        t.block_at AS should_be
+      FROM the_legs l JOIN the_transactions t ON t.leg_id = l.id AND t.purpose <> 'reclaim' AND t.status IN ('included', 'solid')
+     WHERE l.active_at IS DISTINCT FROM t.block_at
+      UNION ALL
+      SELECT 'order ' || o.id, o.id, NULL, o.reclaimed_at, r.at
+        FROM the_orders o JOIN (
+          SELECT l.order_id, max(coalesce(t.block_at, l.closed_at)) AS at
+            FROM the_legs l LEFT JOIN the_transactions t ON t.leg_id = l.id AND t.purpose = 'reclaim' AND t.status = 'solid'
+           WHERE l.status <> 'released' GROUP BY l.order_id HAVING bool_and(l.status = 'reclaimed')) r ON r.order_id = o.id
+       WHERE o.status = 'delivered' AND o.settled AND o.kind = 'rental' AND o.reclaimed_at <> r.at`,
+};
+
+export const ORDER_TERMS_CHECKS: readonly OrderCheck[] = [PRICE, REQUEST, EVENTS_SAY, TIMES];
