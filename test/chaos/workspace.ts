@@ -61,7 +61,7 @@ export async function copyOfBuild(): Promise<Build> {
 
 /** Rebundles a changed copy of the build: the started programs are its bundles. */
 export async function bindBuild(dist: string): Promise<void> {
-  await promisify(execFile)(process.execPath, [join(ROOT, 'bundle.mjs'), dist], { timeout: 120_000 });
+  await promisify(execFile)(process.execPath, [join(ROOT, 'scripts/bundle.mjs'), dist], { timeout: 120_000 });
 }
 
 export async function logFor(name: string): Promise<RoundLog> {

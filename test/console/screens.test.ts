@@ -1,6 +1,6 @@
 // Every screen in both themes: axe finds nothing, no script fails, and the policy refuses nothing. Figures align with
 // their column heads, and no page scrolls sideways down to 320 px. With SCREENS=folder it also saves a picture of each
-// in each width and theme (npm run screens).
+// in each width and theme (SCREENS=.cache/screens npm run test:console -- screens).
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { newOwner } from '../support/chain/order-chain.js';

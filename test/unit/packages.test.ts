@@ -65,11 +65,11 @@ test('a build is stale when a source of a package is newer, or when the output o
     await utimes(join(project, path), atSec, atSec);
   };
   const isBuilt = async (): Promise<boolean> => {
-    const { stderr } = await run(process.execPath, ['build-if-stale.mjs'], { cwd: project });
+    const { stderr } = await run(process.execPath, ['scripts/built.mjs'], { cwd: project });
     return stderr.includes('Building');
   };
   try {
-    await cp('build-if-stale.mjs', join(project, 'build-if-stale.mjs'));
+    await cp('scripts/built.mjs', join(project, 'scripts/built.mjs'));
     await writeFile(join(project, 'package.json'), JSON.stringify({ scripts: { build: 'exit 0' } }));
     const later = Date.now() / 1000 + 1000;
     const programs = [root.scripts['start:api']!, root.scripts['devnet']!, root.scripts['demo']!];

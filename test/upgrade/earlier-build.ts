@@ -71,7 +71,7 @@ async function builtFrom(revision: string): Promise<Build> {
       timeout: GIT_LIMIT_MS,
     });
     await run(join(ROOT, 'node_modules/.bin/nest'), ['build'], { cwd: root, timeout: BUILD_LIMIT_MS });
-    await run(process.execPath, ['bundle.mjs'], { cwd: root, timeout: BUILD_LIMIT_MS });
+    await run(process.execPath, ['scripts/bundle.mjs'], { cwd: root, timeout: BUILD_LIMIT_MS });
     return { root, dist: join(root, 'dist'), remove };
   } catch (error) {
     await remove();

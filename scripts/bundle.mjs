@@ -1,6 +1,6 @@
-// Binds each program and the packages it uses into a few files: a process that loads those starts in less than half the
-// time of one that looks for two thousand. The service's programs go from dist/ to dist/bundle/, where they share what
-// they have in common (`part-*.js`); those of packages/ go from their source to a dist/ of their own.
+// Bundles each program and its packages into a few files. A process that loads those starts in less than half the time
+// of one that loads two thousand. The service's programs go from dist/ to dist/bundle/ and share code there
+// (`part-*.js`); those of packages/ go from their source to their own dist/.
 import { cp, mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
 import { basename, join, resolve } from 'node:path';
@@ -9,13 +9,13 @@ import { build } from 'esbuild';
 
 const PROGRAMS = ['api', 'worker', 'cli', 'signer', 'sender', 'console'];
 const OF_PACKAGES = { devnet: 'main.devnet', local: 'main.demo' };
-/** Native code, found at run time. */
+/** Native code, loaded at run time. */
 const APART = ['secp256k1'];
-/** Packages written for CommonJS ask for `require`; the names must not meet theirs. */
+/** CommonJS packages need `require`; these names must differ from theirs. */
 const REQUIRE = `import { createRequire as bundleRequire } from 'node:module';
 const require = bundleRequire(import.meta.url);`;
 
-/** Drivers and transports that a package would use if they were installed: asked for in vain, as without a bundle. */
+/** Optional drivers and transports of packages stay outside: they are not installed, and loading them fails as without a bundle. */
 const optional = {
   name: 'packages that are not installed',
   setup({ onResolve, resolve }) {
@@ -27,9 +27,9 @@ const optional = {
   },
 };
 
-/** Asks at run time for classes that TypeORM 1 has not, with all of TypeORM beside what is bound here already. */
+/** @nestjs/typeorm looks up classes that TypeORM 1 lacks, and would load a second copy of TypeORM for them. */
 const withoutCompat = {
-  name: 'what @nestjs/typeorm asks of older TypeORMs',
+  name: 'classes of older TypeORMs',
   setup({ onLoad }) {
     onLoad({ filter: /@nestjs\/typeorm\/dist\/common\/typeorm-compat\.js$/ }, () => ({
       contents: 'export const Connection = undefined;\nexport const AbstractRepository = undefined;\n',
@@ -37,7 +37,7 @@ const withoutCompat = {
   },
 };
 
-/** Puts the texts of the SQL files into the program, which has no folder beside it. */
+/** A bundle has no SQL files beside it, so their texts become part of it. */
 const sqlFiles = {
   name: 'SQL files',
   setup({ onLoad }) {
@@ -48,7 +48,7 @@ const sqlFiles = {
   },
 };
 
-/** All or nothing of `outdir` is replaced. */
+/** Replaces `outdir` as a whole. */
 async function bundle(entryPoints, outdir) {
   const { outputFiles } = await build({
     entryPoints,
@@ -61,7 +61,7 @@ async function bundle(entryPoints, outdir) {
     platform: 'node',
     format: 'esm',
     target: 'node20.19',
-    conditions: [], // Those of Node and no more: each package is taken from the file that Node itself would load.
+    conditions: [], // Only Node's own, so that each package comes from the file that Node would load.
     external: APART,
     // Names of functions are not kept: each closure that a request makes would be given its name again, which took a
     // tenth of the quotes per second (bench, side by side). Decorated classes show in stacks as Name2.
@@ -80,8 +80,8 @@ async function bundle(entryPoints, outdir) {
   await rename(fresh, outdir);
 }
 
-const root = fileURLToPath(new URL('.', import.meta.url));
-// Another build of the service than dist/ may be named: one that was copied and changed.
+const root = fileURLToPath(new URL('..', import.meta.url));
+// An argument names another build than dist/: one that was copied and changed.
 const [, , copy] = process.argv;
 const dist = resolve(copy ?? join(root, 'dist'));
 if (copy === undefined) {

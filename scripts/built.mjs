@@ -1,0 +1,86 @@
+// Builds dist/ and packages/*/dist/ when a source or a package is newer than the last build, then runs a program in this
+// process. Usage: node scripts/built.mjs [program [arguments]]
+import { spawn } from 'node:child_process';
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { constants } from 'node:os';
+import { resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const packages = existsSync(`${root}packages`) ? readdirSync(`${root}packages`) : [];
+const inputs = [
+  'src',
+  ...packages.flatMap((name) => [`packages/${name}/src`, `packages/${name}/package.json`]),
+  'scripts/bundle.mjs',
+  'packages/sdk/build.mjs',
+  ...['build.mjs', 'vite.config.mjs', 'tsconfig.json', 'index.html', 'public'].map(
+    (name) => `packages/console/${name}`,
+  ),
+  'package.json',
+  'package-lock.json',
+  'tsconfig.json',
+  'tsconfig.build.json',
+  'nest-cli.json',
+];
+// A folder of bundles is replaced as a whole, so one file of each shows its age.
+const outputs = [
+  'dist/bundle/main.api.js',
+  'packages/devnet/dist/main.devnet.js',
+  'packages/local/dist/main.demo.js',
+  'packages/sdk/dist/index.js',
+  'packages/console/dist/index.html',
+];
+const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'];
+/** A build that ignores its signal is killed after this time. */
+const END_LIMIT_MS = 5000;
+
+const newest = (path) => {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined) return 0;
+  if (!found.isDirectory()) return found.mtimeMs;
+  return Math.max(found.mtimeMs, ...readdirSync(path).map((name) => newest(`${path}/${name}`)));
+};
+const isStale = () =>
+  Math.max(...inputs.map((name) => newest(root + name))) > Math.min(...outputs.map((name) => newest(root + name)));
+
+/** Ends this process when the build fails, or when a signal has ended it. */
+async function build() {
+  // Progress and faults go to stderr: stdout belongs to the program. A process group of its own, so that a signal ends
+  // all of it.
+  const startedAt = Date.now();
+  console.error('Building: TypeScript to dist/, then a bundle of each program. Only when a source has changed.');
+  const child = spawn('npm', ['run', '-s', 'build'], { cwd: root, stdio: ['ignore', 2, 2], detached: true });
+  let ending;
+  const end = (signal) => {
+    ending ??= signal;
+    killGroup(child.pid, signal);
+    setTimeout(() => killGroup(child.pid, 'SIGKILL'), END_LIMIT_MS).unref();
+  };
+  for (const signal of SIGNALS) process.on(signal, end);
+  const code = await new Promise((resolve) => {
+    child.once('error', (error) => {
+      console.error(`npm run build: ${error.message}`);
+      resolve(1);
+    });
+    child.once('close', resolve);
+  });
+  if (ending !== undefined) process.exit(128 + constants.signals[ending]);
+  if (code !== 0) process.exit(code ?? 1);
+  for (const signal of SIGNALS) process.off(signal, end);
+  console.error(`Built in ${Math.round((Date.now() - startedAt) / 1000)} s.`);
+}
+
+function killGroup(pid, signal) {
+  try {
+    process.kill(-pid, signal);
+  } catch {
+    // It has ended already.
+  }
+}
+
+if (isStale()) await build();
+const [program] = process.argv.splice(2, 1);
+if (program !== undefined) {
+  process.argv[1] = resolve(program);
+  await import(pathToFileURL(process.argv[1]).href);
+}
