@@ -77,4 +77,47 @@ export const PLANTED_DEVNET: readonly PlantedBug[] = [
       title: 'pays with staked bandwidth first, then free bandwidth, then TRX for all bytes',
     },
   },
+  {
+    name: 'the local chain lets a contract vote beyond its stake',
+    changes: one(`${DEVNET}/contract-votes.ts`, 'if (wanted > power)', 'if (wanted < power && wanted > power)'),
+    test: { file: 'devnet/contract-votes.test.ts', title: 'more votes than its TRON Power' },
+  },
+  {
+    name: 'the local chain loses the reward of a contract that destroys itself',
+    changes: one(
+      `${DEVNET}/evm-operations.ts`,
+      'if (survives && !isHeirless) endVotes(run, self);',
+      'if (survives && isHeirless) endVotes(run, self);',
+    ),
+    test: {
+      file: 'devnet/contract-votes.test.ts',
+      title: 'a contract that destroys itself gives its reward to its heir, and its votes end',
+    },
+  },
+  {
+    name: 'the local chain tells a contract the reward of the transaction',
+    changes: one(`${DEVNET}/evm.ts`, 'caller: run.caller,', 'caller: run.request.caller,'),
+    test: {
+      file: 'devnet/contract-votes.test.ts',
+      title: 'a reward is that of the caller whom the code sees, in a delegated call the contract itself',
+    },
+  },
+  {
+    name: 'the local chain lets a length of VOTEWITNESS overflow',
+    changes: one(`${DEVNET}/energy.ts`, 'osaka ? size : size % WORD_VALUES', 'size % WORD_VALUES'),
+    test: {
+      file: 'devnet/tron-opcodes.test.ts',
+      title:
+        'a length that overflows 256 bits is out of memory since Osaka, and costs little before (getVoteWitnessCost3)',
+    },
+  },
+  {
+    name: 'the local chain hides locked delegations from contracts',
+    changes: one(
+      `${DEVNET}/precompiled-stake.ts`,
+      'return amountOf(false) + amountOf(true);',
+      'return amountOf(false);',
+    ),
+    test: { file: 'devnet/stake-precompiles.test.ts', title: 'ResourceV2, locked and unlocked energy' },
+  },
 ];

@@ -3,6 +3,7 @@ import { createHash, createPublicKey, generateKeyPairSync, sign as signWith } fr
 import secp256k1 from 'secp256k1';
 import { type Answer, type Client, type Key, addressWord, keyOf, startChain, word } from './client.js';
 import { assemble } from './contracts/assembler.js';
+import { LIMIT, NOTHING, type Result, callPrecompiled as call } from './contracts/precompile-caller.js';
 
 const bank = keyOf('bank');
 const pool = keyOf('pool');
@@ -13,40 +14,6 @@ beforeAll(async () => {
   [latest, former] = await Promise.all([startChain(), startChain({ version: '4.8.0' })]);
 });
 afterAll(() => Promise.all([latest.node.stop(), former.node.stop()]));
-
-interface Result {
-  readonly succeeded: boolean;
-  readonly energy: number;
-  readonly output: string;
-}
-
-/** A call uses this much for its own opcodes: STATICCALL and the five values after GAS. */
-const OWN_ENERGY = 40 + 6 * 3 + 2;
-const LIMIT = 200_000;
-
-/** Calls `address` with `input` and measures the energy of the call. */
-async function call(chain: Client, address: number, input: string): Promise<Result> {
-  const program = (codeSize: number): string =>
-    assemble(
-      `${String(input.length / 2)} ${String(codeSize)} 0 CODECOPY ` +
-        `GAS 0 0 ${String(input.length / 2)} 0 ${String(address)} ${String(LIMIT)} STATICCALL GAS ` +
-        // Memory: the energy before less that after, whether it succeeded, the output.
-        'SWAP1 32 MSTORE SWAP1 SUB 0 MSTORE RETURNDATASIZE 0 64 RETURNDATACOPY RETURNDATASIZE 64 ADD 0 RETURN',
-    );
-  // The position of the input is the code's length, which depends on the width of the number itself.
-  const size = program(program(255).length / 2).length / 2;
-  const answer = await chain.post('triggerconstantcontract', {
-    owner_address: bank.address,
-    data: program(size) + input,
-  });
-  const output = (answer['constant_result'] as readonly string[] | undefined)?.[0];
-  if (output === undefined) throw new Error(JSON.stringify(answer['result']));
-  return {
-    energy: Number.parseInt(output.slice(0, 64), 16) - OWN_ENERGY,
-    succeeded: Number.parseInt(output.slice(64, 128), 16) === 1,
-    output: output.slice(128),
-  };
-}
 
 async function withParameter<T>(chain: Client, name: string, value: number, body: () => Promise<T>): Promise<T> {
   const before = name === 'getAllowTvmCompatibleEvm' ? 0 : 1;
@@ -60,7 +27,6 @@ async function withParameter<T>(chain: Client, name: string, value: number, body
 
 const hash = (name: string, hex: string): string => createHash(name).update(Buffer.from(hex, 'hex')).digest('hex');
 const ABC = Buffer.from('abc').toString('hex');
-const NOTHING: Result = { succeeded: true, energy: 0, output: '' };
 
 test('an address without precompiled contract gives nothing, for the price of the call alone', async () => {
   expect(await call(latest, 0x77, ABC)).toEqual(NOTHING);

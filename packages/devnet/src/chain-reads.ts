@@ -76,13 +76,14 @@ export function printInternal(internal: Receipt['internal'], visible: boolean): 
     sparse({
       hash: each.hash,
       caller_address: printAddress(each.caller, visible),
-      transferTo_address: printAddress(each.to, visible),
+      transferTo_address: each.to === '' ? '' : printAddress(each.to, visible),
       callValueInfo: [
         sparse({ callValue: each.value }),
         ...(each.tokens ?? []).map(([tokenId, value]) => sparse({ callValue: value, tokenId })),
       ],
       note: Buffer.from(each.note).toString('hex'),
       rejected: each.rejected,
+      extra: each.extra ?? '',
     }),
   );
 }

@@ -169,6 +169,24 @@ function call(hasValue: boolean, makesAccount: boolean, inAt = hasValue ? 4 : 3)
   };
 }
 
+const WORD_VALUES = 1n << 256n;
+
+/**
+ * Price of VOTEWITNESS: 30 000 and the memory of both arrays. TRON: EnergyCost.getVoteWitnessCost leaves out the word
+ * with an array's length, getVoteWitnessCost2 (TIP-653) counts it, getVoteWitnessCost3 (Osaka) no longer lets a length
+ * overflow.
+ */
+function voteWitness(frame: Frame, op: number): bigint {
+  const { osaka, energyAdjustment } = frame.rules;
+  const lengthWords = osaka || energyAdjustment ? 1n : 0n;
+  const endOf = (offsetAt: number, lengthAt: number): bigint => {
+    const size = (arg(frame, lengthAt) + lengthWords) * WORD;
+    return needs(arg(frame, offsetAt), osaka ? size : size % WORD_VALUES);
+  };
+  const [witnesses, amounts] = [endOf(4, 3), endOf(2, 1)];
+  return 30_000n + memoryPrice(frame, witnesses > amounts ? witnesses : amounts, op);
+}
+
 const OPERATIONS: (Operation | undefined)[] = [];
 
 type Definition = readonly [takes: number, gives: number, price: Operation['price'], rule?: VmRule];
@@ -234,6 +252,8 @@ define(0xd0, 'CALLTOKEN', 8, 1, call(true, true, 5), 'trc10');
 define(0xd1, 'TOKENBALANCE', 2, 1, fixed(20n), 'trc10');
 defineAll('CALLTOKENVALUE CALLTOKENID', 0xd2, 0, 1, BASE, 'trc10');
 define(0xd4, 'ISCONTRACT', 1, 1, fixed(20n), 'solidity059');
+define(0xd8, 'VOTEWITNESS', 4, 1, voteWitness, 'vote');
+define(0xd9, 'WITHDRAWREWARD', 0, 1, fixed(20_000n), 'vote');
 defineAll('FREEZEBALANCEV2 UNFREEZEBALANCEV2', 0xda, 2, 1, STAKE, 'stake2');
 defineAll('CANCELALLUNFREEZEV2 WITHDRAWEXPIREUNFREEZE', 0xdc, 0, 1, STAKE, 'stake2');
 defineAll('DELEGATERESOURCE UNDELEGATERESOURCE', 0xde, 3, 1, STAKE, 'stake2');

@@ -17,6 +17,8 @@ interface OpenFrame {
   readonly hash: string;
   /** Index of its own internal transaction; undefined for the root and for precompiled contracts. */
   readonly index: number | undefined;
+  /** The sender that the frame's code sees. */
+  readonly caller: string;
   readonly token: Token;
   /** Version of the running code: 1 for a contract made under compatible-EVM rules, otherwise 0. */
   readonly version: number;
@@ -67,7 +69,7 @@ const JUMP = 0x56;
 
 const STATIC_FORBIDDEN: ReadonlySet<number> = new Set([
   ...[0x55, 0x5d, 0xa0, 0xa1, 0xa2, 0xa3, 0xa4, 0xf0, 0xf5, 0xff],
-  ...[0xda, 0xdb, 0xdc, 0xdd, 0xde, 0xdf],
+  ...[0xd8, 0xd9, 0xda, 0xdb, 0xdc, 0xdd, 0xde, 0xdf],
 ]);
 /** Opcodes that a static call may run unless they carry a value. */
 const CARRIERS: ReadonlySet<number> = new Set([0xd0, 0xf1]);
@@ -76,7 +78,10 @@ export interface RunState {
   opCode: number;
   stack: { _store: bigint[]; _len: number; pop(): bigint; push(value: bigint): void };
   memoryWordCount: bigint;
-  memory: { write(offset: number, size: number, value: Uint8Array): void };
+  memory: {
+    read(offset: number, size: number): Uint8Array;
+    write(offset: number, size: number, value: Uint8Array): void;
+  };
   gasLeft: bigint;
   messageGasLimit?: bigint | undefined;
   env: { readonly address: Address; readonly depth: number; contract: EvmAccount };
@@ -169,7 +174,7 @@ export class Run {
     const version = this.versionOf(message);
     if (message.depth === 0) {
       const { txId, token = NO_TOKEN, caller: from, contract } = this.request;
-      this.frames.push({ hash: txId, index: undefined, token, version });
+      this.frames.push({ hash: txId, index: undefined, caller: from, token, version });
       this.vmState.atCheckpoint = { from, to: contract, ...token };
       return;
     }
@@ -178,13 +183,14 @@ export class Run {
     this.brought = undefined;
     this.vmState.atCheckpoint = brought;
     const token = brought ?? NO_TOKEN;
+    const sender = tronAddress(message.caller);
     if (to !== undefined && isPrecompiled(BigInt(message.codeAddress.toString()), this.rules)) {
-      this.frames.push({ hash: '', index: undefined, token, version });
+      this.frames.push({ hash: '', index: undefined, caller: sender, token, version });
       return;
     }
     const index = this.internal.list.length;
     const self = to !== undefined && message.delegatecall;
-    const caller = tronAddress(self ? to : message.caller);
+    const caller = self ? tronAddress(to) : sender;
     const { hash } = this.note({
       caller,
       to: to === undefined ? '' : tronAddress(to),
@@ -193,7 +199,12 @@ export class Run {
       data,
       ...(brought === undefined ? {} : { tokens: [[brought.id, brought.value]] }),
     });
-    this.frames.push({ hash, index, token, version });
+    this.frames.push({ hash, index, caller: sender, token, version });
+  }
+
+  /** The sender that the running code sees; in a delegated call, that of the calling contract. */
+  get caller(): string {
+    return this.frames.at(-1)?.caller ?? this.request.caller;
   }
 
   /** The TRC10 token sent with the running frame's call. */

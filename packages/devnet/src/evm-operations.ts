@@ -1,168 +1,27 @@
-// TRON's own opcodes, and Ethereum opcodes that behave differently on TRON: self-destruct, TRC10 tokens, stake of
-// contracts. TRON: OperationActions, Program. Prices are in energy.ts.
+// TRON's own opcodes, and Ethereum opcodes that behave differently on TRON: self-destruct, TRC10 tokens. Those of stake
+// and votes are in evm-stake.ts and evm-votes.ts. TRON: OperationActions, Program. Prices are in energy.ts.
 import { Address } from '@ethereumjs/util';
 import { accountAt, newAccount, putAccount } from './accounts.js';
-import type { Actuator } from './actuators.js';
 import { TOKEN_ID_MIN, assetBalance, assetsOf, checkTokenTransfer, moveToken } from './assets.js';
 import { contractAt } from './contract-store.js';
+import { leaveVoting } from './contract-votes.js';
 import { TransferHalt, VmHalt } from './energy.js';
 import { NodeError } from './errors.js';
+import { type Action, ADDRESS_MASK, LONG_MAX, addressOf, contextOf, refresh, selfOf } from './evm-actions.js';
 import type { Run, RunState } from './evm-meter.js';
-import { tronAddress } from './evm-state.js';
-import type { Context } from './fees.js';
-import type { InternalDraft, InternalTransaction } from './internal-transactions.js';
-import type { Message } from './schema.js';
+import { STAKE_OPERATIONS } from './evm-stake.js';
+import { VOTE_OPERATIONS } from './evm-votes.js';
+import type { InternalTransaction } from './internal-transactions.js';
 import { isPrecompiled } from './precompiles.js';
-import { delegate, undelegate } from './delegating.js';
-import { canBeInherited, cancelUnfreezing, freeze, inherit, unfreeze, withdrawUnfrozen } from './staking.js';
-import { Overlay } from './state.js';
+import { canBeInherited, inherit } from './staking.js';
 
-/** An opcode's action, after its energy was charged. `original` is @ethereumjs/evm's implementation. */
-type Action = (run: Run, state: RunState, original: () => Promise<void>) => void | Promise<void>;
-
-const ADDRESS_MASK = (1n << 160n) - 1n;
-const LONG_MAX = (1n << 63n) - 1n;
 const STIPEND = 2_300n;
-/** An invalid resource. TRON: Common.ResourceCode.UNRECOGNIZED. */
-const UNRECOGNIZED = 127;
-
-function addressOf(word: bigint): string {
-  return '41' + (word & ADDRESS_MASK).toString(16).padStart(40, '0');
-}
-
-function selfOf(state: RunState): string {
-  return tronAddress(state.env.address);
-}
-
-function contextOf(run: Run): Context {
-  const { headMs } = run.request;
-  return { state: run.vmState.top, headMs, slot: headMs / 3_000n };
-}
-
-/** Re-reads the running contract's balance, of which @ethereumjs/evm holds a copy, after a change here. */
-async function refresh(run: Run, state: RunState): Promise<void> {
-  const account = await run.vmState.getAccount(state.env.address);
-  if (account !== undefined) state.env.contract = account;
-}
-
-/** The VM catches a refused action: the contract continues and sees 0. */
-function isRefused(act: () => void): boolean {
-  try {
-    act();
-    return false;
-  } catch (error) {
-    if (error instanceof NodeError) return true;
-    throw error;
-  }
-}
-
-const RESOURCE_NAMES = ['Bandwidth', 'Energy', 'TronPower'];
-
-function resourceName(word: bigint): string {
-  return RESOURCE_NAMES[Number(BigInt.asUintN(32, word))] ?? 'UnknownType';
-}
-
-/** Runs a staking actuator for the contract. Returns the result; `released` is undefined after a refusal. */
-function stake(
-  run: Run,
-  actuator: Actuator,
-  draft: InternalDraft,
-  message: Message,
-): { readonly internal: InternalTransaction; readonly released: bigint | undefined } {
-  const internal = run.note(draft);
-  const context = contextOf(run);
-  const overlay = new Overlay(context.state);
-  let released = 0n;
-  const refused = isRefused(() => {
-    actuator.check({ ...context, state: overlay }, message);
-    const { extra } = actuator.act({ ...context, state: overlay }, message);
-    const given = extra?.['withdraw_expire_amount'];
-    if (typeof given === 'bigint') released = given;
-    overlay.commit(context.state);
-  });
-  internal.rejected = refused;
-  return { internal, released: refused ? undefined : released };
-}
-
-/** FREEZEBALANCEV2 and UNFREEZEBALANCEV2: take amount and resource, return 1 or 0. */
-function ownStake(actuator: Actuator, note: string, field: string): Action {
-  return async (run, state) => {
-    const resource = state.stack.pop();
-    const amount = state.stack.pop();
-    const self = selfOf(state);
-    const { released } = stake(
-      run,
-      actuator,
-      { caller: self, to: self, value: BigInt.asIntN(64, amount), note: note + resourceName(resource) },
-      { owner_address: self, [field]: amountOf(amount), resource: resourceOf(resource) },
-    );
-    if (released !== undefined && released > 0n)
-      run.note({ caller: self, to: self, value: released, note: 'withdrawExpireUnfreezeWhileUnfreezing' });
-    await refresh(run, state);
-    state.stack.push(released === undefined ? 0n : 1n);
-  };
-}
-
-/** DELEGATERESOURCE and UNDELEGATERESOURCE: take receiver, amount and resource, return 1 or 0. Never locked. */
-function othersStake(actuator: Actuator, note: string): Action {
-  return (run, state) => {
-    const resource = state.stack.pop();
-    const amount = state.stack.pop();
-    const to = addressOf(state.stack.pop());
-    const self = selfOf(state);
-    const { released } = stake(
-      run,
-      actuator,
-      { caller: self, to, value: BigInt.asIntN(64, amount), note: note + resourceName(resource) },
-      { owner_address: self, receiver_address: to, balance: amountOf(amount), resource: resourceOf(resource) },
-    );
-    state.stack.push(released === undefined ? 0n : 1n);
-  };
-}
-
-/** Returns the amount, or 0 outside the long range, so that the actuator refuses it. */
-function amountOf(word: bigint): bigint {
-  return word > LONG_MAX ? 0n : word;
-}
-
-function resourceOf(word: bigint): number {
-  return word < BigInt(RESOURCE_NAMES.length) ? Number(word) : UNRECOGNIZED;
-}
-
-const withdraw: Action = async (run, state) => {
-  const self = selfOf(state);
-  const { internal, released } = stake(
-    run,
-    // TRON (WithdrawExpireUnfreezeProcessor): for a contract, withdrawing nothing is not a failure.
-    { check: () => undefined, act: (context, message) => withdrawUnfrozen.act(context, message) },
-    { caller: self, to: self, value: 0n, note: 'withdrawExpireUnfreeze' },
-    { owner_address: self },
-  );
-  internal.value = released ?? 0n;
-  await refresh(run, state);
-  state.stack.push(released ?? 0n);
-};
-
-/** CANCELALLUNFREEZEV2: stakes all that waits again, and pays what has waited long enough. Returns 1 or 0. */
-const cancelAllUnfreezing: Action = async (run, state) => {
-  const self = selfOf(state);
-  const { released } = stake(
-    run,
-    // TRON (CancelAllUnfreezeV2Processor): for a contract, cancelling nothing is not a failure.
-    { check: () => undefined, act: (context, message) => cancelUnfreezing.act(context, message) },
-    { caller: self, to: self, value: 0n, note: 'cancelAllUnfreezeV2' },
-    { owner_address: self },
-  );
-  if (released !== undefined && released > 0n)
-    run.note({ caller: self, to: self, value: released, note: 'withdrawExpireUnfreezeWhileCanceling' });
-  await refresh(run, state);
-  state.stack.push(released === undefined ? 0n : 1n);
-};
 
 /**
  * SELFDESTRUCT: transfers everything to the given account and creates it if needed. TRON: Program.suicide deletes the
  * contract; with itself as heir, everything is lost. By TIP-6780 (Program.suicide2) only a contract made in the same
- * transaction is deleted. Any other keeps its account, code and storage; with itself as heir it keeps everything.
+ * transaction is deleted. Any other keeps its account, code and storage; with itself as heir it keeps everything. With
+ * votes of contracts, its reward is paid first and its votes end (Program.withdrawRewardAndCancelVote).
  */
 const selfDestruct: Action = async (run, state) => {
   const self = selfOf(state);
@@ -175,19 +34,27 @@ const selfDestruct: Action = async (run, state) => {
   }
   const to = addressOf(state.stack.pop());
   const survives = run.rules.restrictedSelfDestruct && !run.vmState.creating.has(self);
-  const tokens = assetsOf(owner);
-  const internal = run.note({ caller: self, to, value: owner.balance, note: 'suicide', tokens });
-  if (!survives || to !== self) bequeath(run, self, to, internal);
+  const isHeirless = survives && to === self;
+  if (!survives) endVotes(run, self);
+  const { balance } = accountAt(context.state, self) ?? owner;
+  const internal = run.note({ caller: self, to, value: balance, note: 'suicide', tokens: assetsOf(owner) });
+  if (survives && !isHeirless) endVotes(run, self);
+  if (!isHeirless) bequeath(run, self, to, internal);
   await refresh(run, state);
   if (survives) state.interpreter.finish(new Uint8Array(0));
   else await state.interpreter.selfDestruct(new Address(Buffer.from(to.slice(2), 'hex')));
 };
+
+function endVotes(run: Run, self: string): void {
+  if (run.rules.vote) leaveVoting(contextOf(run), self, run.request.block.timeMs);
+}
 
 /** Moves TRX, tokens and stake of a self-destructing contract to its heir. */
 function bequeath(run: Run, self: string, to: string, internal: InternalTransaction): void {
   const context = contextOf(run);
   const owner = accountAt(context.state, self);
   if (owner === undefined) return;
+  internal.value = owner.balance;
   if (to !== self) {
     const heir = accountAt(context.state, to) ?? newAccount(to, 'normal', context.headMs);
     putAccount(context.state, { ...heir, balance: heir.balance + owner.balance });
@@ -343,12 +210,8 @@ export function tronOperations(plainCall: (state: RunState) => Promise<void>): R
     [0xd2, pushing((run) => run.token.value)],
     [0xd3, pushing((run) => BigInt(run.token.id))],
     [0xd4, isContract],
-    [0xda, ownStake(freeze, 'freezeBalanceV2For', 'frozen_balance')],
-    [0xdb, ownStake(unfreeze, 'unfreezeBalanceV2For', 'unfreeze_balance')],
-    [0xdc, cancelAllUnfreezing],
-    [0xdd, withdraw],
-    [0xde, othersStake(delegate, 'delegateResourceOf')],
-    [0xdf, othersStake(undelegate, 'unDelegateResourceOf')],
+    ...VOTE_OPERATIONS,
+    ...STAKE_OPERATIONS,
     [0xf0, creating(() => true)],
     [0xf1, calling(6, call)],
     [0xf2, calling(6, plain)],

@@ -114,6 +114,8 @@ class Machine {
       return precompileFor(BigInt(address.toString()), run.rules, () => ({
         rules: run.rules,
         state: run.vmState.top,
+        caller: run.caller,
+        headMs: run.request.headMs,
         common,
         evm: this.evm,
         haltCaller: (error) => {

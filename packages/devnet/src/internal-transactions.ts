@@ -12,9 +12,11 @@ export interface InternalTransaction {
   value: bigint;
   /** Moved TRC10 tokens by id: one for a call, all for a self-destruct. Absent if no token can move. */
   readonly tokens?: readonly (readonly [string, bigint])[];
-  /** call, create, suicide, or a staking action: freezeBalanceV2ForEnergy, delegateResourceOfEnergy, … */
+  /** call, create, suicide, voteWitness, withdrawReward, or an action on stake: freezeBalanceV2ForEnergy, … */
   readonly note: string;
   rejected: boolean;
+  /** The votes of a voteWitness as JSON; not part of the hash. */
+  extra?: string;
 }
 
 export interface InternalDraft extends Pick<InternalTransaction, 'caller' | 'to' | 'value' | 'note'> {

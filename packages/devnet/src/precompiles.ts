@@ -1,17 +1,16 @@
 // TRON's precompiled contracts: addresses, prices and results. TRON: PrecompiledContracts.java. The hashes and curves
-// are @ethereumjs/evm's; signatures and modular exponentiation follow TRON's own rules.
+// are @ethereumjs/evm's; signatures, modular exponentiation and questions about stake follow TRON's own rules.
 import type { Common } from '@ethereumjs/common';
 import { type EVMInterface, type ExecResult, getActivePrecompiles } from '@ethereumjs/evm';
 import { modExp, modExpPrice } from './precompiled-modexp.js';
 import { type Halting, batchValidateSign, signaturePrice, validateMultiSign } from './precompiled-signatures.js';
+import { type Asking, STAKE_PRECOMPILES } from './precompiled-stake.js';
 import { sha256 } from './address.js';
-import type { Reader } from './state.js';
 import type { VmRule, VmRules } from './vm-rules.js';
 
 /** The inputs of a precompiled contract besides its call data. */
-export interface PrecompileContext extends Halting {
+export interface PrecompileContext extends Halting, Asking {
   readonly rules: VmRules;
-  readonly state: Reader;
   readonly common: Common;
   readonly evm: EVMInterface;
 }
@@ -94,6 +93,7 @@ const PRECOMPILES: ReadonlyMap<bigint, Precompile> = new Map<bigint, Precompile>
   [0x100n, { price: () => 6_900n, run: library(0x100), rule: 'osaka' }],
   [0x20003n, { price: hashPrice, run: library(3), rule: 'compatibleEvm' }],
   [0x20009n, { price: blakePrice, run: library(9), rule: 'compatibleEvm' }],
+  ...STAKE_PRECOMPILES,
 ]);
 
 function precompileAt(address: bigint, rules: VmRules): Precompile | undefined {

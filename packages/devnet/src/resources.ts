@@ -7,6 +7,7 @@ import type { Reader } from './state.js';
 const PRECISION = 1_000_000n;
 /** 24 h in blocks. */
 export const WINDOW_SLOTS = 28_800n;
+const SLOT_SECONDS = 3n;
 const WINDOW_PRECISION = 1_000n;
 const WINDOW_FULL = WINDOW_SLOTS * WINDOW_PRECISION;
 const DELEGATE_COST_BASE = 275n;
@@ -122,6 +123,30 @@ export function usableEnergy(state: Reader, account: Account, slot: bigint): big
   const limit = limitOfStake(state, 'ENERGY', wholeTrx * SUN_PER_TRX);
   const left = limit - recovered(account.usage.ENERGY, slot);
   return left > 0n ? left : 0n;
+}
+
+/** The stake that usage occupies, and the time until all of it has recovered. */
+interface UsedStake {
+  readonly sun: bigint;
+  readonly seconds: bigint;
+}
+
+/**
+ * Returns the stake that an account's usage occupies at `slot`, as contracts see it. TRON: RepositoryImpl
+ * getAccountEnergyUsageBalanceAndRestoreSeconds and usageToBalance (exact since TIP-833).
+ */
+export function usedStake(state: Reader, account: Account, resource: Spendable, slot: bigint): UsedStake {
+  const usage = account.usage[resource];
+  const slots = usage.slot + slotsOf(usage) - slot;
+  if (slots <= 0n) return { sun: 0n, seconds: 0n };
+  if (totalLimit(state, resource) === 0n) return { sun: 0n, seconds: slots * SLOT_SECONDS };
+  const used = recovered(usage, slot);
+  const [weight, limit] = [totalsAt(state)[resource], totalLimit(state, resource)];
+  const sun =
+    parameter(state, 'getAllowHardenResourceCalculation') === 1n
+      ? (used * weight * SUN_PER_TRX) / limit
+      : truncate(((Number(used) * Number(weight)) / Number(limit)) * Number(SUN_PER_TRX));
+  return { sun, seconds: slots * SLOT_SECONDS };
 }
 
 /** Returns the stake that usage occupies, sun. An owner cannot delegate it. */

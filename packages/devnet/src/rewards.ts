@@ -28,7 +28,11 @@ function ofSnapshot(state: Reader, record: RewardRecord, current: bigint): { rew
 
 /** Moves the reward of all finished cycles into the account's allowance, before its votes change. */
 export function settleReward(state: State, address: string): void {
-  if (parameter(state, 'getChangeDelegation') !== 1n) return;
+  if (parameter(state, 'getChangeDelegation') === 1n) settleVoter(state, address);
+}
+
+/** Settles a reward inside the VM, where getChangeDelegation is not asked. TRON: VoteRewardUtil.withdrawReward. */
+export function settleVoter(state: State, address: string): void {
   const account = accountAt(state, address);
   const record = account?.rewards ?? NEVER;
   const current = cycleAt(state);
@@ -46,7 +50,11 @@ export function settleReward(state: State, address: string): void {
 
 /** Returns what the account could withdraw now, sun. */
 export function pendingReward(state: Reader, account: Account): bigint {
-  if (parameter(state, 'getChangeDelegation') !== 1n) return 0n;
+  return parameter(state, 'getChangeDelegation') === 1n ? rewardOf(state, account) : 0n;
+}
+
+/** Returns the reward that a contract sees, sun. TRON: VoteRewardUtil.queryReward. */
+export function rewardOf(state: Reader, account: Account): bigint {
   const record = account.rewards ?? NEVER;
   const current = cycleAt(state);
   const allowance = account.allowance ?? 0n;

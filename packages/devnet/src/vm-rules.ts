@@ -12,6 +12,8 @@ const SWITCHES = {
   solidity059: 'getAllowTvmSolidity059',
   /** CHAINID, SELFBALANCE, and the lower prices of 0x06 to 0x08. */
   istanbul: 'getAllowTvmIstanbul',
+  /** VOTEWITNESS, WITHDRAWREWARD, and the precompiled contracts 0x1000005 to 0x100000a (TIP-271). */
+  vote: 'getAllowTvmVote',
   /** BASEFEE. */
   london: 'getAllowTvmLondon',
   /** Contract version 1, GASPRICE, 0x20003 and 0x20009. */
@@ -20,7 +22,7 @@ const SWITCHES = {
   pricedMemory: 'getAllowHigherLimitForMaxCpuTimeOfOneTx',
   /** PUSH0. */
   shanghai: 'getAllowTvmShangHai',
-  /** 25 000 for a SELFDESTRUCT whose heir has no account (TIP-653). */
+  /** 25 000 for a SELFDESTRUCT whose heir has no account, and the whole memory of VOTEWITNESS (TIP-653). */
   energyAdjustment: 'getAllowEnergyAdjustment',
   /** TLOAD, TSTORE, MCOPY (TIP-650, TIP-651). */
   cancun: 'getAllowTvmCancun',
@@ -28,7 +30,10 @@ const SWITCHES = {
   blob: 'getAllowTvmBlob',
   /** SELFDESTRUCT by TIP-6780, and the sizes that 0x09 and 0x0a accept. */
   restrictedSelfDestruct: 'getAllowTvmSelfdestructRestriction',
-  /** CLZ (TIP-7939), 0x100 (TIP-7951), prices and bounds of 0x05 (TIP-7823, TIP-7883, TIP-871), TIP-854. */
+  /**
+   * CLZ (TIP-7939), 0x100 (TIP-7951), prices and bounds of 0x05 (TIP-7823, TIP-7883, TIP-871), TIP-854, and the memory
+   * of VOTEWITNESS without overflow.
+   */
   osaka: 'getAllowTvmOsaka',
 } as const;
 

@@ -25,6 +25,14 @@ export function votingPowerOf(state: Reader, account: Account): bigint {
   return hasVotingModel(state) ? tronPowerOf(account) : stakedPower(account);
 }
 
+/**
+ * Returns the TRON Power that the votes of a contract are checked against, sun. TRON: VoteWitnessProcessor and
+ * TotalVoteCount count the newer voting model only with stake 2.0.
+ */
+export function contractVotingPowerOf(state: Reader, account: Account): bigint {
+  return parameter(state, 'getUnfreezeDelayDays') > 0n ? votingPowerOf(state, account) : stakedPower(account);
+}
+
 /** Returns the account with its power before the newer voting model fixed. TRON: initializeOldTronPower. */
 export function withInitialPower(state: Reader, account: Account): Account {
   if (!hasVotingModel(state) || account.oldTronPower !== 0n) return account;

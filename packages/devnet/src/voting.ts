@@ -13,12 +13,12 @@ import type { Reader } from './state.js';
 import { votingPowerOf, withInitialPower, withVotes } from './voting-power.js';
 import { setNextBrokerage, witnessAt } from './witnesses.js';
 
-const VOTES_MAX = 30;
+export const VOTES_MAX = 30;
 const LONG_MAX = (1n << 63n) - 1n;
 const DAY_MS = 86_400_000n;
 
 /** Java's LongMath: the exact result, or a refusal with its message. */
-function checked(result: bigint, call: string): bigint {
+export function checked(result: bigint, call: string): bigint {
   if (result > LONG_MAX) throw validateError(`overflow: ${call}`);
   return result;
 }
