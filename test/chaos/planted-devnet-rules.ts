@@ -95,7 +95,7 @@ export const PLANTED_DEVNET: readonly PlantedBug[] = [
     },
   },
   {
-    name: 'the local chain tells a contract the reward of the transaction',
+    name: 'the local chain tells a contract the reward of another account',
     changes: one(`${DEVNET}/evm.ts`, 'caller: run.caller,', 'caller: run.request.caller,'),
     test: {
       file: 'devnet/contract-votes.test.ts',
