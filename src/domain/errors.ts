@@ -60,6 +60,12 @@ export interface FieldFault {
   readonly msg: string;
 }
 
+/** Credits that a refused charge needs, and those that its limit leaves. */
+export interface ChargeFigures {
+  readonly needed: bigint;
+  readonly available: bigint;
+}
+
 interface ApiErrorExtras {
   readonly details?: readonly FieldFault[];
   readonly retryAfterSec?: number;
@@ -71,6 +77,8 @@ interface ApiErrorExtras {
   readonly serverTime?: number;
   /** Position of the oldest event, sent when the caller's position is older. */
   readonly oldestPosition?: number;
+  /** Credits of a refused charge. */
+  readonly charge?: ChargeFigures;
   /** The underlying error; logged, never sent. */
   readonly cause?: unknown;
 }
@@ -85,6 +93,7 @@ export class ApiError extends Error {
   readonly key: string | undefined;
   readonly serverTime: number | undefined;
   readonly oldestPosition: number | undefined;
+  readonly charge: ChargeFigures | undefined;
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(
@@ -99,6 +108,7 @@ export class ApiError extends Error {
     this.key = extras.key;
     this.serverTime = extras.serverTime;
     this.oldestPosition = extras.oldestPosition;
+    this.charge = extras.charge;
     this.headers = extras.headers ?? {};
   }
 

@@ -1,5 +1,7 @@
 // The terms that an extension was sold by: expected uses, the price of each, and the fee limit.
+import { credits } from '../../src/domain/units.js';
 import { HmacCustomer, type Answer } from '../support/api/client.js';
+import { AUTHOR } from '../support/api/factory.js';
 import { expectRefusal, withKey } from '../support/api/order-fixture.js';
 import { foundByVerify } from '../support/worker/extension-records.js';
 import {
@@ -52,4 +54,12 @@ it('an extension tells what it was sold by, also to a replay', async () => {
   expect((await hmac().get(`/v1/orders/${key}`)).body).toEqual(answer.body);
   expectRefusal(await extend(key, { ...asked, uses: 2 }), 422, 'IDEMPOTENCY_KEY_REUSED');
   expect(await foundByVerify()).toEqual([]);
+});
+
+it('a refused extension says which credits it needs, and which are left', async () => {
+  const key = await settledOrder(await SteppedWorker.open());
+  await api.ledger.setDailyCap(customer.merchant, credits(1), AUTHOR);
+  const refused = await extend(key, { by: 3 * DAY_SEC, uses: 3, under: 'dear' });
+  expectRefusal(refused, 402, 'SPEND_CAP_REACHED');
+  expect(refused.body).toMatchObject({ needed_credits: 50_000 * 150 * 3, available_credits: 0 });
 });

@@ -1,4 +1,5 @@
 // `listen` as a merchant's developer runs it: with a merchant's environment, against an API and a local server.
+import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
@@ -270,4 +271,30 @@ it('as a process without settings of a service: Ctrl-C waits for the answer to t
   const [{ headers, body }] = receivers.taken.filter((each) => each.path === path) as [Taken];
   expect(new Webhook(secret!).verify(body, headers)).toMatchObject({ position: 1 });
   expect(said.at(-1)).toBe('Stopped. To continue: --after 1');
+});
+
+it('prints its position at Ctrl-C under npm, which forwards the signal that the terminal already sent', async () => {
+  const customer = await fixture.newCustomer();
+  const npm = spawn('npm', ['run', '-s', 'cli', '--', 'listen', '--after', '7'], {
+    // A process group of its own, like a terminal's foreground command.
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      ...process.env,
+      NODE_OPTIONS: '',
+      ...{ BASE_URL: customer.baseUrl, MERCHANT: customer.merchant, API_KEY: customer.apiKey },
+    },
+  });
+  const group = -npm.pid!;
+  let said = '';
+  for (const stream of [npm.stdout, npm.stderr]) stream.on('data', (text) => (said += String(text)));
+  const ended = once(npm, 'close');
+  try {
+    await until(() => (said.includes('Press Ctrl-C to stop.') ? true : undefined), LIMIT_MS, 'the stream');
+    process.kill(group, 'SIGINT');
+    await ended;
+  } finally {
+    if (npm.exitCode === null && npm.signalCode === null) process.kill(group, 'SIGKILL');
+  }
+  expect(said.trimEnd().split('\n').at(-1)).toBe('Stopped. To continue: --after 7');
 });

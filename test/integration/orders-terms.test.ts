@@ -113,6 +113,67 @@ describe('options and terms', () => {
     expect(unlimited).not.toHaveProperty('available_credits');
   });
 
+  describe('a refused charge', () => {
+    const body = () => ({ receive_address: fixture.receiver(), energy: 65_000 });
+    const PRICE = 8_775_000;
+
+    /** Refuses an order by quote, one at the current price, and the same again for a recently refused key. */
+    async function refusalsOf(customer: Customer, code: string) {
+      const requests = [{ quote_ref: await fixture.quoteRef(customer) }, body(), body()];
+      const answers = [];
+      for (const request of requests) answers.push(await customer.post('/v1/orders', request));
+      for (const answer of answers) expectRefusal(answer, 402, code);
+      return answers.map(({ body: { needed_credits, available_credits, msg } }) => ({
+        figures: [needed_credits, available_credits],
+        msg: msg as string,
+      }));
+    }
+
+    test('says which credits it needs, which a prepaid balance has, and to top up', async () => {
+      const customer = await makeCustomer(api, 1_234n);
+      for (const { figures, msg } of await refusalsOf(customer, 'INSUFFICIENT_CREDITS')) {
+        expect(figures).toEqual([PRICE, 1_234]);
+        expect(msg).toMatch(/needs 8775000 credits, but the balance is 1234\. Top up/);
+        expect(msg).not.toContain('debt');
+      }
+      const activation = await customer.post('/v1/activate', { address: newOwner().address });
+      expect(activation.body).toMatchObject({ needed_credits: 3_600_000, available_credits: 1_234 });
+    });
+
+    test('says what a debt limit leaves, and to pay or to raise it', async () => {
+      const terms = { kind: 'postpaid', debtLimitCredits: credits(PRICE + 7) } as const;
+      const customer = await makeCustomer(api, 0n, terms);
+      expect((await customer.post('/v1/orders', body())).status).toBe(202);
+      for (const { figures, msg } of await refusalsOf(customer, 'INSUFFICIENT_CREDITS')) {
+        expect(figures).toEqual([PRICE, 7]);
+        expect(msg).toMatch(
+          /the debt limit leaves 7\. Pay what is owed, or ask the operator to raise the debt limit\.$/,
+        );
+      }
+      // A limit below the debt leaves nothing, not less than nothing.
+      await api.ledger.setTerms(customer.merchant, { kind: 'postpaid', debtLimitCredits: credits(1) }, AUTHOR);
+      const [first] = await refusalsOf(customer, 'INSUFFICIENT_CREDITS');
+      expect(first?.figures).toEqual([PRICE, 0]);
+    });
+
+    test('says what the daily cap of the project or of the key leaves today', async () => {
+      const customer = await makeCustomer(api);
+      await api.ledger.setDailyCap(customer.merchant, credits(PRICE + 100), AUTHOR);
+      expect((await customer.post('/v1/orders', body(), withKey('k'))).status).toBe(202);
+      for (const { figures, msg } of await refusalsOf(customer, 'SPEND_CAP_REACHED')) {
+        expect(figures).toEqual([PRICE, 100]);
+        expect(msg).toContain('the daily spend cap of this project leaves 100.');
+      }
+      await api.ledger.setDailyCap(customer.merchant, credits(100_000_000), AUTHOR);
+      await api.database.query(`UPDATE api_key SET daily_cap_credits = spent_credits + 5 WHERE project_id = $1`, [
+        customer.merchant,
+      ]);
+      const [ofKey] = await refusalsOf(customer, 'SPEND_CAP_REACHED');
+      expect(ofKey?.figures).toEqual([PRICE, 5]);
+      expect(ofKey?.msg).toContain('the daily spend cap of this API key leaves 5.');
+    });
+  });
+
   test('the balance of a prepaid project says so', async () => {
     const customer = await makeCustomer(api, 12_345_678n);
     const { timestamp, ...body } = (await customer.get('/v1/balance')).body;

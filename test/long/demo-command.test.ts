@@ -2,8 +2,10 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parseEnv } from 'node:util';
 import { startNode } from '../../packages/local/src/processes.js';
 import { limited } from '../../packages/local/src/wait.js';
+import { cliWith } from '../support/cli.js';
 import { fromSetup } from '../setup/admin.js';
 import { createTestDatabase } from '../setup/database.js';
 
@@ -11,15 +13,17 @@ const START_LIMIT_MS = 300_000;
 
 interface Served {
   readonly base_url: string;
+  readonly api_key: string;
   readonly devnet_control_url: string;
   readonly accounts: readonly { readonly address: string }[];
 }
 
 it(
-  'a step that fails is reported, and the service goes on',
+  'writes settings with which the CLI works; a step that fails is reported, and the service goes on',
   async () => {
     const [store, folder] = await Promise.all([createTestDatabase(), mkdtemp(join(tmpdir(), 'energy-demo-'))]);
     const file = join(folder, 'served.json');
+    const settings = join(folder, 'demo.env');
     const said: string[] = [];
     const reports = new Map<string, () => void>();
     const says = (text: string): Promise<void> =>
@@ -27,7 +31,7 @@ it(
     const goesOn = says('Use it yourself');
     const demo = await startNode('packages/local/dist/main.demo.js', {
       name: 'demo',
-      args: ['--json', file],
+      args: ['--json', file, '--env', settings],
       env: { NODE_OPTIONS: '', DATABASE_URL: store.url, REDIS_URL: fromSetup('TEST_REDIS_URL'), PORT: '0' },
       readyWhen: (line) => (line.includes('A merchant is about to send') ? true : undefined),
       onLine: (line) => {
@@ -38,6 +42,14 @@ it(
     });
     try {
       const served = JSON.parse(await readFile(file, 'utf8')) as Served;
+      // With these settings alone, as in a new shell.
+      const { API_KEY: apiKey, ...env } = parseEnv(await readFile(settings, 'utf8')) as Record<string, string>;
+      expect([apiKey, env['BASE_URL']]).toEqual([served.api_key, served.base_url]);
+      const cli = cliWith(env);
+      const doctor = await cli('--json', 'doctor');
+      const { findings } = doctor.json() as { findings: { state: string }[] };
+      expect([doctor.code, findings.filter(({ state }) => state === 'fault')]).toEqual([0, []]);
+      expect((await cli('project', 'list')).out).toContain('Northwind Wallet');
       // From here on the demonstration's token refuses every transfer.
       await fetch(`${served.devnet_control_url}/token/pause`, { method: 'POST', body: '{}' });
       await goesOn;

@@ -1,4 +1,6 @@
 // The demo: a month of history on its own chain, and consoles with one-time sign-in links.
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { demoDeposits, PAST_ACCOUNTS } from '../../packages/local/src/demo-chain.js';
 import { DemoConsoles } from '../../packages/local/src/demo-consoles.js';
 import { HISTORY_DAYS, makeHistory, untilNumbered, type DemoHistory } from '../../packages/local/src/demo-history.js';
@@ -106,6 +108,15 @@ it(
   },
   VERIFY_LIMIT_MS,
 );
+
+it('the command of an order’s proof answers the addresses that the page shows', async () => {
+  const { cookie } = await opened(consoles.link('merchant'));
+  const { body } = await read('merchant', `/api/projects/${merchantId}/orders/one-more`, cookie);
+  const [proof] = body['proof'] as { check: string; owner_address: string; receive_address: string }[];
+  const { stdout } = await promisify(execFile)('sh', ['-c', proof!.check]);
+  expect(stdout).toContain(`"owner_address":"${proof!.owner_address}"`);
+  expect(stdout).toContain(`"receiver_address":"${proof!.receive_address}"`);
+});
 
 it('no balance in the demo’s history was ever below zero', async () => {
   const below = await database.query(

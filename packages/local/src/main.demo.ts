@@ -1,7 +1,7 @@
 /**
  * The demo: starts the whole service on this machine with a month of history, shows a rental from quote to reclaim, and
  * keeps the service and both consoles running. All processes end with the demo. `--once` ends it after the scenario.
- * `--json FILE` writes the addresses and credentials.
+ * `--json FILE` writes the addresses and credentials, `--env FILE` the settings of the CLI.
  */
 import { rename, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
@@ -28,9 +28,11 @@ const ACTORS = ['dora', 'emil', 'frank'];
 const START_RETRIES = 100;
 /** Port at which the documents let a merchant's own receiver listen. */
 const TRIED_PORTS = [4000];
-const HELP = `npm run demo -- [--once] [--json FILE] [--block-ms N]
+const HELP = `npm run demo -- [--once] [--env FILE] [--json FILE] [--block-ms N]
 
   --once        exit after the demonstration, with code 1 if a step failed
+  --env FILE    write the settings for the CLI to FILE once the service runs:
+                set -a; . FILE; set +a; npm run -s cli -- doctor
   --json FILE   write all addresses and keys to FILE once the service runs
   --block-ms N  real milliseconds per block of 3 s chain time (default: 300)
 
@@ -40,6 +42,7 @@ const HELP = `npm run demo -- [--once] [--json FILE] [--block-ms N]
 
 interface DemoOptions {
   readonly once: boolean;
+  readonly env: string | undefined;
   readonly json: string | undefined;
   readonly blockMs: number;
 }
@@ -48,6 +51,7 @@ function readOptions(): DemoOptions | undefined {
   const { values } = parseArgs({
     options: {
       once: { type: 'boolean', default: false },
+      env: { type: 'string' },
       json: { type: 'string' },
       'block-ms': { type: 'string', default: '300' },
       help: { type: 'boolean', default: false },
@@ -56,7 +60,7 @@ function readOptions(): DemoOptions | undefined {
   if (values.help) return undefined;
   const blockMs = /^\d{2,5}$/.test(values['block-ms']) ? Number.parseInt(values['block-ms'], 10) : 0;
   if (blockMs < 50) throw new Error('--block-ms must be from 50 to 99999');
-  return { once: values.once, json: values.json, blockMs };
+  return { once: values.once, env: values.env, json: values.json, blockMs };
 }
 
 async function portFor(): Promise<number> {
@@ -136,6 +140,14 @@ function whereEverythingIs(world: World, merchant: Merchant): string {
     null,
     2,
   )}\n`;
+}
+
+/** Returns the settings of the operator's commands, and of `listen` for the demo's project, for a shell to read. */
+function settingsOfCommands(world: World, { baseUrl, id, apiKey }: Merchant): string {
+  const settings: NodeJS.ProcessEnv = { ...world.commandEnv, BASE_URL: baseUrl, MERCHANT: id, API_KEY: apiKey };
+  return Object.entries(settings)
+    .flatMap(([name, value]) => (value === undefined ? [] : [`${name}='${value.replaceAll("'", String.raw`'\''`)}'\n`]))
+    .join('');
 }
 
 /** Writes atomically: a waiting reader never sees a partial file. */
@@ -257,6 +269,7 @@ async function main(): Promise<number> {
   let consoles: DemoConsoles | undefined;
   try {
     const { merchant, projects } = await serve(world, screen);
+    if (options.env !== undefined) await writeWhole(options.env, settingsOfCommands(world, merchant));
     if (options.json !== undefined) await writeWhole(options.json, whereEverythingIs(world, merchant));
     const { baseUrl, id, apiKey } = merchant;
     const client = new EnergyClient({ baseUrl, merchant: id, apiKey, retries: START_RETRIES });

@@ -197,6 +197,11 @@ export class World {
     };
   }
 
+  /** Environment of an operator's command, with its own login. */
+  get commandEnv(): NodeJS.ProcessEnv {
+    return this.envAs('cli');
+  }
+
   /**
    * Runs an operator's command and returns its `--json` output. A command is short, so it has no guard and may briefly
    * outlive this process.
@@ -208,7 +213,7 @@ export class World {
   /** Same as `cli`, for long-running commands. */
   async cliWithin(limitMs: number, ...args: readonly string[]): Promise<Readonly<Record<string, unknown>>> {
     const asked = ['--json', '--yes', '--actor', 'local', '--reason', 'local world', ...args];
-    const env = args[0] === 'migrate' ? { ...this.env, ...this.passwords } : this.envAs('cli');
+    const env = args[0] === 'migrate' ? { ...this.env, ...this.passwords } : this.commandEnv;
     const { stdout } = await run(process.execPath, [this.program('main.cli.js'), ...asked], {
       env: { ...process.env, ...env, LOG_LEVEL: 'warn' },
       timeout: limitMs,

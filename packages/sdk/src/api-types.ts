@@ -331,6 +331,13 @@ export interface Error {
   readonly server_time?: number | undefined;
   /** With EVENTS_EXPIRED: the position of the oldest event that is kept. */
   readonly oldest_position?: number | undefined;
+  /**
+   * With INSUFFICIENT_CREDITS and SPEND_CAP_REACHED: the charge of the refused purchase. Absent if the limit
+   * changed meanwhile.
+   */
+  readonly needed_credits?: number | undefined;
+  /** With needed_credits: what the balance, the debt limit or the daily cap leaves. */
+  readonly available_credits?: number | undefined;
   /** ID of the request. Quote it when you ask for support. */
   readonly request_id: string;
   /** Present in answers to test projects only. */

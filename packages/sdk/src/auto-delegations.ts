@@ -3,6 +3,7 @@ import type * as Api from './api-types.js';
 import type { CallOptions } from './deadline.js';
 import { Listing, type PageSize } from './listing.js';
 import type { AutoDelegation, PricedAutoDelegation } from './model.js';
+import { requireMembers, segment } from './required.js';
 import type { Transport } from './transport.js';
 
 export class AutoDelegations {
@@ -16,6 +17,7 @@ export class AutoDelegations {
    * (409).
    */
   async set(address: string, request: Api.AutoDelegationRequest, options?: CallOptions): Promise<PricedAutoDelegation> {
+    requireMembers(request, ['keep_energy', 'daily_cap_credits']);
     const call = { method: 'PUT', path: pathOf(address), body: request, kind: 'setting' } as const;
     return (await this.transport.send<PricedAutoDelegation>(call, options)).body;
   }
@@ -49,4 +51,4 @@ export class AutoDelegations {
   }
 }
 
-const pathOf = (address: string): string => `/v1/auto-delegations/${encodeURIComponent(address)}`;
+const pathOf = (address: string): string => `/v1/auto-delegations/${segment('address', address)}`;

@@ -7,6 +7,7 @@ import { Events } from './events.js';
 import type { Explanation, Limits } from './model.js';
 import { Orders } from './orders.js';
 import { Quotes } from './quotes.js';
+import { requireMembers, requireSet, segment } from './required.js';
 import { Signer, type Scheme } from './signature.js';
 import { Transport, type Call } from './transport.js';
 import { Webhooks } from './webhooks.js';
@@ -59,6 +60,7 @@ export class EnergyClient {
 
   /** Throws TypeError for invalid settings. */
   constructor(settings: ClientSettings) {
+    requireMembers(settings, ['baseUrl', 'merchant', 'apiKey']);
     const { baseUrl, merchant, apiKey } = settings;
     if (!/^https?:$/.test(new URL(baseUrl).protocol)) throw new TypeError('baseUrl must be an http(s) URL');
     if (!/^[\x21-\x7e]+$/.test(merchant.trim())) throw new TypeError('merchant must be a Merchant ID');
@@ -96,7 +98,7 @@ export class EnergyClient {
    * Throws ApiError: INVALID_REQUEST (400), NOT_FOUND (404), RATE_LIMITED (429), CHAIN_UNAVAILABLE (503).
    */
   async explain(txid: string, options?: CallOptions): Promise<Explanation> {
-    const path = `/v1/explain/${encodeURIComponent(txid)}`;
+    const path = `/v1/explain/${segment('txid', txid)}`;
     return (await this.transport.send<Explanation>({ method: 'GET', path, kind: 'read' }, options)).body;
   }
 
@@ -105,6 +107,9 @@ export class EnergyClient {
    * the same errors as every call.
    */
   async request<T extends object>(request: RawRequest, options?: CallOptions): Promise<Answer<T>> {
+    requireMembers(request, ['method', 'path']);
+    // Without its key, a purchase could be charged twice.
+    if ('idempotencyKey' in request) requireSet('idempotencyKey', request.idempotencyKey);
     const { idempotencyKey: key, path: target, ...rest } = request;
     const [path = '', ...search] = target.split('?');
     const query = Object.fromEntries(new URLSearchParams(search.join('?')));

@@ -32,6 +32,9 @@ export class ApiError extends EnergyError {
   readonly serverTime: number | undefined;
   /** With EVENTS_EXPIRED: the position of the oldest event that is kept. */
   readonly oldestPosition: number | undefined;
+  /** With 402: the charge of the refused purchase, and what its limit leaves. Absent if the limit changed meanwhile. */
+  readonly neededCredits: number | undefined;
+  readonly availableCredits: number | undefined;
   /** The body of the answer; undefined if the service did not write it. */
   readonly body: Partial<Api.Error> | undefined;
 
@@ -51,6 +54,8 @@ export class ApiError extends EnergyError {
     this.retryAfterSec = more.retryAfterSec;
     this.serverTime = more.body?.server_time;
     this.oldestPosition = more.body?.oldest_position;
+    this.neededCredits = more.body?.needed_credits;
+    this.availableCredits = more.body?.available_credits;
   }
 }
 

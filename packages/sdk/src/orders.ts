@@ -5,6 +5,7 @@ import { Deadline, type CallOptions } from './deadline.js';
 import { ApiError, EnergyError, NetworkError, NotDeliveredError, UnknownOutcomeError } from './errors.js';
 import { Listing, type PageSize } from './listing.js';
 import type { Order, OrderStatus } from './model.js';
+import { isSet, requireMembers, requireSet, segment } from './required.js';
 import type { Call, Transport } from './transport.js';
 
 export interface PurchaseOptions extends CallOptions {
@@ -56,6 +57,13 @@ export class Orders {
    * RECEIVER_NOT_SUPPORTED (422), CAPACITY_UNAVAILABLE, CHAIN_UNAVAILABLE (503) and others; UnknownOutcomeError.
    */
   async create(request: Api.OrderRequest, options: OrderOptions = {}): Promise<Order> {
+    requireSet('the request', request);
+    // A text that is given and unset was meant as the quote.
+    if (!isSet(request, 'quote_ref')) {
+      requireMembers(request, [
+        'quote_ref' in request && !('receive_address' in request) ? 'quote_ref' : 'receive_address',
+      ]);
+    }
     return this.purchase('/v1/orders', request, options);
   }
 
@@ -113,6 +121,7 @@ export class Orders {
    * UnknownOutcomeError.
    */
   async extend(key: string, request: Api.ExtensionRequest, options: PurchaseOptions = {}): Promise<Order> {
+    requireMembers(request, ['duration_sec']);
     return this.purchase(`${orderPath(key)}/extensions`, request, options, key);
   }
 
@@ -122,6 +131,7 @@ export class Orders {
    * Throws ApiError: ALREADY_ACTIVATED (409), INSUFFICIENT_CREDITS (402) and others; UnknownOutcomeError.
    */
   async activate(request: Api.ActivationRequest, options: OrderOptions = {}): Promise<Order> {
+    requireMembers(request, ['address']);
     return this.purchase('/v1/activate', request, options);
   }
 
@@ -194,12 +204,12 @@ function keyOf(options: PurchaseOptions): string {
 }
 
 function orderPath(key: string): string {
-  return `/v1/orders/${encodeURIComponent(checkedKey(key))}`;
+  return `/v1/orders/${segment('key', checkedKey(key))}`;
 }
 
 /** Throws TypeError for a key that cannot be a segment of a URL path. */
 function checkedKey(key: string): string {
-  if (key === '' || key === '.' || key === '..') throw new TypeError('no order can have this key');
+  if (key === '.' || key === '..') throw new TypeError('no order can have this key');
   return key;
 }
 

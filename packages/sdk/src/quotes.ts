@@ -2,6 +2,7 @@
 import type * as Api from './api-types.js';
 import type { CallOptions } from './deadline.js';
 import type { Quote, Simulation } from './model.js';
+import { isSet, requireMembers, requireSet } from './required.js';
 import type { Transport } from './transport.js';
 
 export class Quotes {
@@ -14,6 +15,7 @@ export class Quotes {
    * Throws ApiError: NOT_WORTH_RENTING (409), RATE_LIMITED (429), CHAIN_UNAVAILABLE, CAPACITY_UNAVAILABLE (503).
    */
   async create(request: Api.QuoteRequest, options?: CallOptions): Promise<Quote> {
+    requireMembers(request, ['receive_address']);
     const call = { method: 'POST', path: '/v1/quotes', body: request, kind: 'read' } as const;
     return (await this.transport.send<Quote>(call, options)).body;
   }
@@ -25,6 +27,8 @@ export class Quotes {
    * Throws ApiError: SIMULATION_FAILED (502), RATE_LIMITED (429).
    */
   async simulate(request: Api.SimulateRequest, options?: CallOptions): Promise<Simulation> {
+    requireMembers(request, ['owner_address', 'contract_address']);
+    if (!isSet(request, 'data')) requireSet('function_selector', request.function_selector);
     const call = { method: 'POST', path: '/v1/simulate', body: request, kind: 'read' } as const;
     return (await this.transport.send<Simulation>(call, options)).body;
   }

@@ -2,6 +2,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { WebhookVerificationError } from './errors.js';
 import type { WebhookEvent } from './model.js';
+import { requireValue } from './required.js';
 
 /** Headers of a fetch-style request, or Node's `request.headers`. */
 export type WebhookHeaders =
@@ -33,6 +34,7 @@ export function verifyWebhook(
   secrets: string | readonly string[],
   { toleranceSec = TOLERANCE_SEC }: VerifyOptions = {},
 ): WebhookEvent {
+  requireValue('the body', body);
   const keys = [secrets].flat().map(keyOf);
   if (keys.length === 0) throw new TypeError('verifyWebhook requires a secret');
   const id = header(headers, 'webhook-id', ID);
@@ -51,6 +53,7 @@ export function verifyWebhook(
 }
 
 function keyOf(secret: string): Buffer {
+  requireValue('the webhook secret', secret);
   const key = secret.startsWith(PREFIX) ? Buffer.from(secret.slice(PREFIX.length), 'base64') : Buffer.alloc(0);
   if (key.length === 0) throw new TypeError(`a webhook secret must begin with ${PREFIX}`);
   return key;

@@ -5,6 +5,7 @@ import type { CallOptions } from './deadline.js';
 import { numberText } from './json-body.js';
 import { Listing, type PageSize } from './listing.js';
 import type { WebhookEvent, Webhook, WebhookDelivery, WebhookWithSecret } from './model.js';
+import { requireMembers, segment } from './required.js';
 import type { Transport } from './transport.js';
 import { verifyWebhook, type VerifyOptions, type WebhookHeaders } from './verify-webhook.js';
 
@@ -17,6 +18,7 @@ export class Webhooks {
    * Throws ApiError: ADDRESS_NOT_ALLOWED (400), LIMIT_REACHED (409); UnknownOutcomeError without a key.
    */
   async create(request: Api.WebhookRequest, options?: CallOptions): Promise<WebhookWithSecret> {
+    requireMembers(request, ['url']);
     return this.change('', request, options);
   }
 
@@ -54,6 +56,7 @@ export class Webhooks {
 
   /** Sends the events after a position again, at most 10 000. Only one replay may run at a time (409 LIMIT_REACHED). */
   async replay(id: string, request: Api.WebhookReplayRequest, options?: CallOptions): Promise<Api.WebhookReplay> {
+    requireMembers(request, ['after']);
     return this.change(`/${part(id)}/replay`, request, options);
   }
 
@@ -87,5 +90,5 @@ export class Webhooks {
   }
 }
 
-const part = (id: string): string => encodeURIComponent(id);
+const part = (id: string): string => segment('id', id);
 const pathOf = (id: string): string => `/v1/webhooks/${part(id)}`;

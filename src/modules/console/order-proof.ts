@@ -54,10 +54,10 @@ function ownerOf(legs: readonly LegRow[], txid: string): string | undefined {
   return legs.find((leg) => leg.txid === txid || leg.reclaim_txid === txid)?.owner;
 }
 
-/** Queries a node of the reader's choice for the transaction and its result. */
+/** Queries a node of the reader's choice for the transaction and its result, with addresses in base58 as shown here. */
 function checkOf(txid: string, nodeUrl: string): string {
   const ask = (call: string): string =>
-    `curl -s "$NODE/walletsolidity/${call}" -H 'Content-Type: application/json' -d '{"value":"${txid}"}'`;
+    `curl -s "$NODE/walletsolidity/${call}" -H 'Content-Type: application/json' -d '{"value":"${txid}","visible":true}'`;
   return `NODE=${nodeUrl}; ${ask('gettransactionbyid')}; ${ask('gettransactioninfobyid')}`;
 }
 

@@ -7,6 +7,7 @@ import type { TronNode } from '../../platform/chain/node.js';
 import { solidHeadOf, type TronClient } from '../../platform/chain/tron.client.js';
 import { durationText } from '../../domain/text.js';
 import type { Database } from '../../platform/database/database.js';
+import type { DepositAddresses } from '../deposits/deposit-addresses.js';
 import { fault, ok, warning, type DoctorFinding } from './doctor-finding.js';
 
 /** On the main network nearly every block has an internal transaction: this many without one are no coincidence. */
@@ -14,9 +15,7 @@ const BLOCKS_PROBED = 20;
 const BEHIND_SEC = 120;
 
 /** Verifies that the configured key derives the assigned addresses. */
-interface DerivedAddresses {
-  readonly wrong: () => Promise<readonly unknown[]>;
-}
+type DerivedAddresses = Pick<DepositAddresses, 'listMismatched'>;
 
 interface CursorLook {
   readonly behind_sec: number;
@@ -55,7 +54,7 @@ export async function lookAtDeposits(
 
 async function lookAtKey(addresses: DerivedAddresses): Promise<DoctorFinding> {
   try {
-    const wrong = await addresses.wrong();
+    const wrong = await addresses.listMismatched();
     if (wrong.length === 0) return ok('deposit key', 'It derives every assigned address.');
     const says = `It does not derive ${wrong.length.toString()} of the assigned addresses.`;
     return fault(

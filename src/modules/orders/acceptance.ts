@@ -18,7 +18,8 @@ import { ReplayCounts } from './replay-counts.js';
 import { PurchaseQueue, WAIT_MS, type KnownOutcome } from './purchase-queue.js';
 import type { Accepted, OrderTerms, Prepared, Purchase } from './purchase.js';
 import { RefusalThrottle } from './refusal-throttle.js';
-import { keyReused, refusalNamed } from './refusals.js';
+import { ChargeRefusals } from './charge-refusals.js';
+import { keyReused } from './refusals.js';
 
 @Injectable()
 export class Acceptance {
@@ -30,6 +31,7 @@ export class Acceptance {
     private readonly ordersByKey: OrdersByKey,
     private readonly keyCache: KeyCache,
     private readonly refusalThrottle: RefusalThrottle,
+    private readonly chargeRefusals: ChargeRefusals,
     private readonly wakeUps: WakeUps,
     private readonly lookupQueue: LookupQueue,
     private readonly purchaseQueue: PurchaseQueue,
@@ -91,7 +93,7 @@ export class Acceptance {
       throw prepared.refusal;
     }
     const refusal = await this.refusalThrottle.refusalOf(purchase, key, prepared);
-    if (refusal !== undefined) throw refusalNamed(refusal, prepared.refusal);
+    if (refusal !== undefined) throw await this.refusalNamed(refusal, purchase, prepared);
     return this.purchaseQueue.run(purchase.projectId, () => this.createOrReplay(purchase, key, prepared));
   }
 
@@ -108,7 +110,7 @@ export class Acceptance {
     const { row: result, isRecovered } = await this.acceptUntilKnown(purchase, key, prepared);
     if (result.refusal !== null) {
       this.refusalThrottle.noteRefusal(purchase.apiKeyId);
-      throw refusalNamed(result.refusal, prepared.refusal);
+      throw await this.refusalNamed(result.refusal, purchase, prepared);
     }
     if (result.created) {
       this.announce(purchase, key, result.order_id);
@@ -121,6 +123,11 @@ export class Acceptance {
     this.keyCache.remember(purchase.projectId, key, row.id);
     if (isRecovered) this.wakeUps.wake(row.id);
     return { row, isReplay: !(isRecovered && row.request_id === purchase.requestId) };
+  }
+
+  private async refusalNamed(code: string, purchase: Purchase, { terms, refusal }: Prepared): Promise<ApiError> {
+    const { projectId, apiKeyId } = purchase;
+    return this.chargeRefusals.refusalOf(code, refusal, { projectId, apiKeyId, credits: terms?.credits });
   }
 
   /**
@@ -151,7 +158,7 @@ export class Acceptance {
         acceptOrder(this.database, { purchase, key, prepared, lockWaitMs }),
       );
     } catch (error) {
-      throw isRefusal(error) ? refusalNamed(messageOf(error), prepared.refusal) : error;
+      throw isRefusal(error) ? await this.refusalNamed(messageOf(error), purchase, prepared) : error;
     }
   }
 }

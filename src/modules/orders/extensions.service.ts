@@ -11,6 +11,7 @@ import { energy } from '../../domain/units.js';
 import { QuotesService } from '../quotes/quotes.service.js';
 import { Database, isRefusal } from '../../platform/database/database.js';
 import { extendOrder, type ExtendRow, type PreparedTime } from './extend-statement.js';
+import { ChargeRefusals } from './charge-refusals.js';
 import { OrdersByKey, type KeyedOrderRow } from './order-rows.js';
 import { orderBody } from './orders.dto.js';
 import type { OrderAnswer } from './orders.service.js';
@@ -44,6 +45,7 @@ export class ExtensionsService {
     private readonly purchaseQueue: PurchaseQueue,
     private readonly chain: TronClient,
     private readonly database: Database,
+    private readonly chargeRefusals: ChargeRefusals,
   ) {}
 
   /**
@@ -87,7 +89,9 @@ export class ExtensionsService {
       if (!isRefusal(error)) throw error;
       const code = messageOf(error);
       if (code === 'INVALID_REQUEST' && 'terms' in prepared) throw tooLong(prepared.terms.longestSec);
-      throw refusalNamed(code, 'refusal' in prepared ? prepared.refusal : undefined);
+      const [credits, known] =
+        'terms' in prepared ? [prepared.terms.credits, undefined] : [undefined, prepared.refusal];
+      throw await this.chargeRefusals.refusalOf(code, known, { projectId: project.id, apiKeyId, credits });
     }
   }
 

@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { BillingModule } from '../billing/billing.module.js';
 import { QuotesModule } from '../quotes/quotes.module.js';
 import { Acceptance } from './acceptance.js';
+import { ChargeRefusals } from './charge-refusals.js';
 import { ExtensionsController } from './extensions.controller.js';
 import { ExtensionsService } from './extensions.service.js';
 import { KeyCache } from './key-cache.js';
@@ -20,6 +21,7 @@ import { OrderWaits } from './waits.js';
   controllers: [OrdersController, ExtensionsController],
   providers: [
     Acceptance,
+    ChargeRefusals,
     ExtensionsService,
     KeyCache,
     OrderList,

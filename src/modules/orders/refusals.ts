@@ -4,10 +4,12 @@ import { ApiError, invariant, isErrorCode, type ErrorCode } from '../../domain/e
 const WORDS: Readonly<Partial<Record<ErrorCode, string>>> = {
   QUOTE_ALREADY_USED: 'This quote was already used. GET /v1/orders/{key} shows its order, by the key of that order.',
   QUOTE_EXPIRED: 'This quote has expired. Request a new one.',
-  INSUFFICIENT_CREDITS: 'The charge exceeds the balance or debt limit of the project. Top up, or raise the debt limit.',
+  INSUFFICIENT_CREDITS:
+    'The charge exceeds the balance or the debt limit of the project. Top up, or ask the operator to raise the debt limit.',
   INVALID_SIGNATURE: 'The API key of this request is revoked. Use another key.',
   PROJECT_FROZEN: 'This project is frozen. Contact the operator.',
-  SPEND_CAP_REACHED: 'The charge exceeds the daily spend cap of this project or of its API key.',
+  SPEND_CAP_REACHED:
+    'The charge exceeds the daily spend cap of this project or of its API key. Wait for the next UTC day, or ask the operator to raise the cap.',
   NOT_FOUND: 'This project has no order with this key.',
   NOT_EXTENDABLE:
     'This order cannot be extended: it must be a settled rental that is running, not being reclaimed, and extended less than a hundred times. Place a new order.',

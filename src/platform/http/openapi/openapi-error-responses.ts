@@ -47,6 +47,15 @@ export const ERROR_SCHEMA: JsonSchema = {
       type: 'integer',
       description: 'With EVENTS_EXPIRED: the position of the oldest event that is kept.',
     },
+    needed_credits: {
+      type: 'integer',
+      description:
+        'With INSUFFICIENT_CREDITS and SPEND_CAP_REACHED: the charge of the refused purchase. Absent if the limit changed meanwhile.',
+    },
+    available_credits: {
+      type: 'integer',
+      description: 'With needed_credits: what the balance, the debt limit or the daily cap leaves.',
+    },
     request_id: { type: 'string', description: 'ID of the request. Quote it when you ask for support.' },
     test: { type: 'boolean', const: true, description: 'Present in answers to test projects only.' },
     details: {
@@ -148,6 +157,7 @@ function errorExamples(codes: readonly ErrorCode[], route: Route): Record<string
         ...(route.isPurchase && AMBIGUOUS.includes(code) && { key: 'payout-2026-11-20-17' }),
         ...(code === 'SIGNATURE_TIMESTAMP_OUT_OF_RANGE' && { server_time: 1_795_430_400 }),
         ...(code === 'EVENTS_EXPIRED' && { oldest_position: 118 }),
+        ...(HTTP_STATUS[code] === 402 && { needed_credits: 7_328_490, available_credits: 1_000_000 }),
         request_id: '5d5eec0d-4c6a-4f0e-9d0b-0c8c1f4b8a53',
         ...(code === 'INVALID_REQUEST' && {
           details: [hasQueryOnly(route) ? { field: 'limit', msg: 'must be from 1 to 100' } : EXAMPLE_FAULT],

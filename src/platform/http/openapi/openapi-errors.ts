@@ -93,11 +93,14 @@ export const ERROR_TOPICS = {
   },
   'The purchase': {
     INSUFFICIENT_CREDITS: {
-      cause: 'The charge exceeds the balance (prepaid) or the debt limit (postpaid)',
-      remedy: '[Pay in](paying-in.md), then send the same with the same key.',
+      cause:
+        'The charge (`needed_credits`) exceeds what the balance (prepaid) or the debt limit (postpaid) leaves (`available_credits`)',
+      remedy:
+        'Prepaid: [pay in](paying-in.md). Postpaid: pay what is owed, or ask the operator to raise the limit. Then send the same with the same key.',
     },
     SPEND_CAP_REACHED: {
-      cause: 'The charge exceeds the daily cap of the project or of this API key',
+      cause:
+        'The charge (`needed_credits`) exceeds what the daily cap of the project or of this API key leaves (`available_credits`)',
       remedy: 'Wait for the next UTC day, or have the operator raise the cap.',
     },
     NOT_WORTH_RENTING: {

@@ -8,6 +8,7 @@ import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '
 import type { Request, Response } from 'express';
 import { ApiError, reasonOf } from '../../../domain/errors.js';
 import { isDatabaseAway, isTooSlow } from '../../database/database.js';
+import { toJsonInteger } from '../../../domain/units.js';
 import { ClientGoneError } from '../body/read-body.js';
 import { requestContextOf } from './request-context.js';
 import type { Log } from '../../observability/logger.js';
@@ -57,6 +58,10 @@ export function errorBody(error: ApiError, requestId: string, isTest = false): s
     ...(error.key !== undefined && { key: error.key }),
     ...(error.serverTime !== undefined && { server_time: error.serverTime }),
     ...(error.oldestPosition !== undefined && { oldest_position: error.oldestPosition }),
+    ...(error.charge !== undefined && {
+      needed_credits: toJsonInteger(error.charge.needed),
+      available_credits: toJsonInteger(error.charge.available),
+    }),
     ...(error.code === 'INVALID_REQUEST' && { details: error.details ?? [] }),
     ...(isTest && { test: true }),
   });
