@@ -7,7 +7,6 @@ import type { TronNode } from '../../platform/chain/node.js';
 import { solidHeadOf, type TronClient } from '../../platform/chain/tron.client.js';
 import { durationText } from '../../domain/text.js';
 import type { Database } from '../../platform/database/database.js';
-import type { DepositAddresses } from '../deposits/deposit-addresses.js';
 import { fault, ok, warning, type DoctorFinding } from './doctor-finding.js';
 
 /** On the main network nearly every block has an internal transaction: this many without one are no coincidence. */
@@ -15,7 +14,9 @@ const BLOCKS_PROBED = 20;
 const BEHIND_SEC = 120;
 
 /** Verifies that the configured key derives the assigned addresses. */
-type DerivedAddresses = Pick<DepositAddresses, 'listMismatched'>;
+interface DerivedAddresses {
+  readonly listMismatched: () => Promise<readonly unknown[]>;
+}
 
 interface CursorLook {
   readonly behind_sec: number;

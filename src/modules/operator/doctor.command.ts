@@ -111,7 +111,8 @@ async function lookInside(parts: INestApplicationContext): Promise<DoctorFinding
     ...(await lookAtHeldRate(parts.get(HeldRates))),
     ...(await lookAtSignatures(parts.get(Database))),
     ...(await lookAtWork(parts.get(Database))),
-    ...(await lookAtDeposits(parts.get(Database), parts.get(DepositAddresses), await tokenOf(parts), {
+    // The type argument keeps the compiler from taking the expected type for that of the provider.
+    ...(await lookAtDeposits(parts.get(Database), parts.get<DepositAddresses>(DepositAddresses), await tokenOf(parts), {
       tron,
       rates: config.rates,
     })),
