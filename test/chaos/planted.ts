@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 import { PLANTED_AUTO_SETTINGS } from './planted-auto-settings.js';
+import { PLANTED_AUTO_TERMS } from './planted-auto-terms.js';
 import { PLANTED_BLOCKS } from './planted-blocks.js';
 import { PLANTED_CLOCKS } from './planted-clocks.js';
 import { PLANTED_DEFENCES } from './planted-defences.js';
@@ -61,6 +62,7 @@ export const PLANTED: readonly PlantedBug[] = [
   ...PLANTED_EXTENSIONS,
   ...PLANTED_REFILLS,
   ...PLANTED_AUTO_SETTINGS,
+  ...PLANTED_AUTO_TERMS,
   ...PLANTED_COSTS,
   ...PLANTED_STATEMENTS,
   ...PLANTED_TEST_PROJECTS,

@@ -48,7 +48,10 @@ describe('the settings', () => {
     const customer = await autoDelegations.newCustomer();
     const address = autoDelegations.receiver();
     const body = await made(customer, address);
-    const { idle_cost_credits_per_day: idle, cost_per_refill_credits: refill, ...rest } = body;
+    const { idle_cost_credits_per_day: idle, cost_per_refill_credits: refill, durations, ...others } = body;
+    const { chosen_duration_sec: chosen, ...rest } = others;
+    expect(chosen).toBe(86_400);
+    expect(durations).toHaveLength(7);
     expect(rest).toEqual({
       id: expect.stringMatching(/^auto_[1-9]\d*$/),
       address,
@@ -101,7 +104,9 @@ describe('the settings', () => {
       ...{ api_key_id: buyer.id, asleep: false, failures: 0, used_at: null, fence: 8n, is_due: true },
       ...{ pause_reason: 'INSUFFICIENT_CREDITS', spent_credits: 900n, open_order_id: 77n },
     });
-    expect((await put(customer, address, all)).body).toMatchObject({ ...all, until: '2096-12-31T12:00:00.000Z' });
+    const { body } = await put(customer, address, all);
+    expect(body).toMatchObject({ ...all, until: '2096-12-31T12:00:00.000Z' });
+    expect(body).not.toHaveProperty('chosen_duration_sec');
   });
 
   it('are one row for concurrent requests, and concurrent requests respect the project’s limit', async () => {
@@ -231,6 +236,42 @@ describe('the costs', () => {
     expect(costsOf(crumbs)[1]).toBe(asOrder.body.credits);
   });
 
+  it('of a use are those of each duration that can be bought, by the uses of whole days until some are measured', async () => {
+    const customer = await autoDelegations.newCustomer();
+    const address = autoDelegations.receiver();
+    const { durations } = await made(customer, address);
+    const DAY = 86_400;
+    const row = (duration_sec: number, sun_per_energy: number, expected_uses: number) => ({
+      ...{ duration_sec, sun_per_energy, expected_uses, price_sun: KEEP * sun_per_energy },
+      price_per_use_sun: Math.ceil((KEEP * sun_per_energy) / expected_uses),
+    });
+    const long = [row(3 * DAY, 150, 3), row(7 * DAY, 315, 7), row(14 * DAY, 600, 14), row(30 * DAY, 1200, 30)];
+    expect(durations).toEqual([row(600, 38, 1), row(3600, 45, 1), row(DAY, 65, 1), ...long]);
+    // The maximum is the price of a rental, not of a use of it.
+    const cheap = await made(customer, autoDelegations.receiver(), { max_sun_per_energy: 64 });
+    expect(cheap.durations).toEqual([row(600, 38, 1), row(3600, 45, 1)]);
+  });
+
+  it('of a use follow the measured uses, which also choose the duration', async () => {
+    const customer = await autoDelegations.newCustomer();
+    const address = autoDelegations.receiver();
+    await made(customer, address);
+    const { timestamp } = (await customer.get('/v1/limits')).body;
+    const today = timestamp.slice(0, 10) as string;
+    await autoDelegations.leave(customer, address, `uses_on = '${today}', daily_uses = '{9,2,5,0,3,2,1,1,4,2}'`);
+    const { body } = await customer.get(pathOf(address));
+    expect(body).toMatchObject({ measured_uses: { days: 9, used_days: 8, uses: 20 }, chosen_duration_sec: 7 * 86_400 });
+    const week = (of: Answer['body']) => of.durations.find((row: Answer['body']) => row.duration_sec === 7 * 86_400);
+    expect(week(body)).toMatchObject({ expected_uses: 6, price_per_use_sun: (KEEP * 315) / 6 });
+    const explicit = (await put(customer, address, { ...LEAST, duration_sec: 3600 })).body;
+    expect(week(explicit)).toEqual(week(body));
+    expect(explicit).toMatchObject({ duration_sec: 3600, measured_uses: body.measured_uses });
+    expect(explicit).not.toHaveProperty('chosen_duration_sec');
+    const [listed] = (await customer.get('/v1/auto-delegations')).body.items;
+    expect(listed).toMatchObject({ measured_uses: body.measured_uses });
+    expect(listed).not.toHaveProperty('durations');
+  });
+
   it('never reject a price that is too high, or an amount beyond the pool, for the moment', async () => {
     const customer = await autoDelegations.newCustomer();
     expect(await made(customer, autoDelegations.receiver(), { max_sun_per_energy: 1 })).toMatchObject({
@@ -273,7 +314,8 @@ describe('the costs', () => {
         ({ status }) => status >= 400,
       );
       expectError(answer, 'CHAIN_UNAVAILABLE');
-      const { idle_cost_credits_per_day: _idle, cost_per_refill_credits: _refill, ...rest } = body;
+      const { idle_cost_credits_per_day: _idle, cost_per_refill_credits: _refill, durations: _rows, ...others } = body;
+      const { chosen_duration_sec: _chosen, ...rest } = others;
       const read = (await apart.get(pathOf(address))).body;
       expect(read).toEqual({ ...rest, changed_at: read.changed_at });
       // Without the chain's clock, `until` is compared with the database's clock.

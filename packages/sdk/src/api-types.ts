@@ -51,6 +51,15 @@ export interface AutoDelegation {
   readonly checked_at?: string | undefined;
   /** Start of the time without use, in chain time. */
   readonly used_at?: string | undefined;
+  /** Uses of the address by chain time. Absent before the first such day has ended. */
+  readonly measured_uses?: {
+    /** UTC days that have ended since the first counted use, at most 30. */
+    readonly days: number;
+    /** Those of them with a use. */
+    readonly used_days: number;
+    /** Blocks on these days in which the address called a contract. */
+    readonly uses: number;
+  } | undefined;
   /** Number of purchases: orders and extensions. */
   readonly purchases: number;
   /** Credits spent on this UTC day. */
@@ -80,7 +89,10 @@ export interface AutoDelegationRequest {
   readonly keep_energy: number;
   /** Buys a refill when less than this is usable. At most `keep_energy`; default 80 % of it. */
   readonly refill_below?: number | undefined;
-  /** Seconds of rental, at most the longest duration on sale. */
+  /**
+   * Seconds of each rental, at most the longest duration on sale. If absent, the service begins with the default
+   * and chooses a longer one once the measured uses of the address make that cheaper for each use.
+   */
   readonly duration_sec?: number | undefined;
   /** Highest price to pay, in sun per energy. */
   readonly max_sun_per_energy?: number | undefined;
@@ -890,6 +902,15 @@ export interface PricedAutoDelegation {
   readonly checked_at?: string | undefined;
   /** Start of the time without use, in chain time. */
   readonly used_at?: string | undefined;
+  /** Uses of the address by chain time. Absent before the first such day has ended. */
+  readonly measured_uses?: {
+    /** UTC days that have ended since the first counted use, at most 30. */
+    readonly days: number;
+    /** Those of them with a use. */
+    readonly used_days: number;
+    /** Blocks on these days in which the address called a contract. */
+    readonly uses: number;
+  } | undefined;
   /** Number of purchases: orders and extensions. */
   readonly purchases: number;
   /** Credits spent on this UTC day. */
@@ -904,6 +925,24 @@ export interface PricedAutoDelegation {
   readonly idle_cost_credits_per_day?: number | undefined;
   /** Cost of a refill from `refill_below` at current prices. */
   readonly cost_per_refill_credits?: number | undefined;
+  /** Duration of the next purchase, chosen by the service. Absent if the request named duration_sec. */
+  readonly chosen_duration_sec?: number | undefined;
+  /**
+   * The rows of the price table that it can buy `keep_energy` by, shortest first: on sale, worth renting for daily
+   * use, and not above max_sun_per_energy. Absent while prices are unknown.
+   */
+  readonly durations?: readonly {
+    /** Seconds of the rental. */
+    readonly duration_sec: number;
+    /** Sun per energy, from the price table. */
+    readonly sun_per_energy: number;
+    /** How often the energy will be spent: on each day with a use as far as measured, at least once. */
+    readonly expected_uses: number;
+    /** Price of `keep_energy` in sun. */
+    readonly price_sun: number;
+    /** price_sun divided by expected_uses, rounded up. */
+    readonly price_per_use_sun: number;
+  }[] | undefined;
   /** Present in answers to test projects only. */
   readonly test?: true | undefined;
 }

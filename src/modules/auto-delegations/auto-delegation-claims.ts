@@ -8,15 +8,21 @@ import { monotonicMs } from '../../platform/support/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { isDue, isFromLaterClock, leaseIsFree } from '../../platform/database/lease-sql.js';
 import type { Energy } from '../../domain/units.js';
+import type { UseHistory } from './use-history.js';
 
-export interface ClaimedAutoDelegation {
+export interface ClaimedAutoDelegation extends UseHistory {
   readonly id: bigint;
   readonly project_id: string;
   readonly address: string;
   readonly keep_energy: Energy;
   readonly refill_below: Energy;
   readonly duration_sec: number;
+  /** True if the duration of each purchase is chosen by the measured uses. */
+  readonly auto_duration: boolean;
   readonly max_sun_per_energy: bigint | null;
+  readonly daily_cap_credits: bigint;
+  /** Credits spent on the UTC day of the claim. */
+  readonly spent_today: bigint;
   readonly idle_after_sec: number;
   readonly until: Date | null;
   readonly asleep: boolean;
@@ -68,7 +74,8 @@ export interface Checked {
 
 const ROW = `a.id, a.project_id, a.address, a.keep_energy, a.refill_below, a.duration_sec, a.max_sun_per_energy,
     a.idle_after_sec, a.until, a.asleep, a.pause_reason, a.failures, a.purchases, a.open_order_id, a.used_block, a.used_at,
-    a.change_at, a.fence`;
+    a.change_at, a.fence, a.auto_duration, a.uses_on::text AS uses_on, a.daily_uses, a.daily_cap_credits,
+    CASE WHEN a.spent_on >= (clock_timestamp() AT TIME ZONE 'UTC')::date THEN a.spent_credits ELSE 0 END AS spent_today`;
 
 /** The longest times until a check, in seconds: retries after failures, and the slow round (refills.ts). */
 const DUE_SEC_MAX = 120;

@@ -2,10 +2,26 @@
 import { Injectable } from '@nestjs/common';
 import { ApiError } from '../../domain/errors.js';
 import { usesOfRefill } from '../../domain/price.js';
-import { divCeil, energy, toJsonInteger } from '../../domain/units.js';
-import { leastEnergy, priceDirect, priceTime, type SaleFigures } from '../quotes/direct-price.js';
+import { divCeil, energy, toJsonInteger, type Energy } from '../../domain/units.js';
+import {
+  leastEnergy,
+  priceDirect,
+  priceTime,
+  rowOf,
+  type PricedTime,
+  type SaleFigures,
+} from '../quotes/direct-price.js';
+import { pricePerUse } from '../quotes/quote.dto.js';
 import { QuotesService } from '../quotes/quotes.service.js';
-import type { AutoDelegationCosts, AutoDelegationTerms } from './auto-delegations.dto.js';
+import type {
+  AutoDelegationCosts,
+  AutoDelegationJson,
+  AutoDelegationTerms,
+  DurationCost,
+  DurationCosts,
+} from './auto-delegations.dto.js';
+import { chooseDuration, sortedDurations } from './duration-choice.js';
+import { measuredUses, usesExpected, type MeasuredUses } from './use-history.js';
 
 const DAY_SEC = 86_400n;
 
@@ -30,6 +46,42 @@ export function keepingCosts(
     idle_cost_credits_per_day: toJsonInteger(divCeil(kept * DAY_SEC, BigInt(durationSec))),
     cost_per_refill_credits: toJsonInteger(refill),
   };
+}
+
+export interface DurationTerms {
+  readonly keepEnergy: Energy;
+  readonly maxSunPerEnergy: bigint | null;
+  readonly measured: MeasuredUses | undefined;
+}
+
+/**
+ * Returns the price of `keepEnergy` by each row of the price table that the auto-delegation can buy, shortest first:
+ * on sale, worth renting for an address in daily use, and not above its highest price. Throws CHAIN_UNAVAILABLE.
+ */
+export function durationCosts(figures: SaleFigures, terms: DurationTerms): DurationCost[] {
+  return sortedDurations(figures.priceRows).flatMap((durationSec) => {
+    const priced = priceIfSold(figures, durationSec, terms);
+    if (priced === undefined) return [];
+    const uses = usesExpected(durationSec, terms.measured);
+    return {
+      duration_sec: durationSec,
+      sun_per_energy: toJsonInteger(rowOf(figures, durationSec).sunPerEnergy),
+      expected_uses: uses,
+      price_sun: toJsonInteger(priced.priceSun),
+      price_per_use_sun: pricePerUse(priced.priceSun, uses),
+    };
+  });
+}
+
+function priceIfSold(figures: SaleFigures, durationSec: number, terms: DurationTerms): PricedTime | undefined {
+  const { keepEnergy, maxSunPerEnergy: max } = terms;
+  try {
+    const priced = priceDirect(figures, keepEnergy, durationSec, usesOfRefill(durationSec));
+    return max !== null && priced.priceSun > max * keepEnergy ? undefined : priced;
+  } catch (error) {
+    if (error instanceof ApiError && error.code !== 'CHAIN_UNAVAILABLE') return undefined;
+    throw error;
+  }
 }
 
 @Injectable()
@@ -59,11 +111,51 @@ export class AutoDelegationPrices {
 
   /** Returns the costs; nothing while they are unknown or nothing would be sold. */
   costsIfKnown(terms: PricedTerms): AutoDelegationCosts {
-    try {
-      return this.costs(terms);
-    } catch (error) {
-      if (error instanceof ApiError) return {};
-      throw error;
-    }
+    return unlessUnknown(() => this.costs(terms));
+  }
+
+  /**
+   * Returns the cost of each use by the durations on sale at the chain's time `clockMs`, and the duration that the next
+   * purchase would have if the service chooses it. Returns nothing while prices are unknown.
+   */
+  durationsIfKnown(row: AutoDelegationJson, clockMs: number): DurationCosts {
+    const measured = measuredUses(row, clockMs);
+    const terms = {
+      keepEnergy: energy(row.keep_energy),
+      maxSunPerEnergy: row.max_sun_per_energy === null ? null : BigInt(row.max_sun_per_energy),
+      measured,
+    };
+    return unlessUnknown(() => ({
+      ...(row.auto_duration === true && { chosen_duration_sec: this.durationFor(row, terms, clockMs) }),
+      durations: durationCosts(this.quotes.figures, terms),
+    }));
+  }
+
+  /** The balance and the spending of today are not considered. */
+  private durationFor(
+    row: AutoDelegationJson,
+    { keepEnergy, maxSunPerEnergy, measured }: DurationTerms,
+    clockMs: number,
+  ) {
+    const { until } = row;
+    return chooseDuration({
+      priceRows: this.quotes.figures.priceRows,
+      measured,
+      longestSec: until === null ? Number.POSITIVE_INFINITY : Math.ceil((Date.parse(until) - clockMs) / 1000),
+      creditsLeft: BigInt(row.daily_cap_credits),
+      priceOf: (durationSec, uses) => {
+        const priced = this.quotes.priceDirect(keepEnergy, durationSec, uses);
+        return maxSunPerEnergy !== null && priced.priceSun > maxSunPerEnergy * keepEnergy ? undefined : priced;
+      },
+    });
+  }
+}
+
+function unlessUnknown<T extends object>(price: () => T): Partial<T> {
+  try {
+    return price();
+  } catch (error) {
+    if (error instanceof ApiError) return {};
+    throw error;
   }
 }

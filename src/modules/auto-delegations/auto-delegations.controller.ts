@@ -20,6 +20,7 @@ import {
   termsOf,
   type AutoDelegationBody,
   type AutoDelegationPageBody,
+  type DurationCosts,
   type PricedAutoDelegationBody,
 } from './auto-delegations.dto.js';
 import {
@@ -29,7 +30,7 @@ import {
   describeAutoDelegationSet,
   describeAutoDelegationWake,
 } from './auto-delegations.openapi.js';
-import { AutoDelegations } from './auto-delegations.service.js';
+import { AutoDelegations, type ShownAutoDelegation } from './auto-delegations.service.js';
 
 const READ = { scope: 'read', budget: 'general' } as const;
 const WRITE = { scope: 'order', budget: 'general' } as const;
@@ -62,7 +63,7 @@ export class AutoDelegationsController {
       this.autoDelegations.set(whose, terms, price, nonceOf(caller)),
     );
     response.status(isNew ? 201 : 200);
-    return { ...autoDelegationBody(row, shown), ...costs };
+    return { ...autoDelegationBody(row, shown), ...costs, ...this.durationsOf({ row, shown }) };
   }
 
   @Get()
@@ -90,7 +91,7 @@ export class AutoDelegationsController {
       refillBelow: energy(row.refill_below),
       durationSec: row.duration_sec,
     });
-    return { ...autoDelegationBody(row, shown), ...costs };
+    return { ...autoDelegationBody(row, shown), ...costs, ...this.durationsOf({ row, shown }) };
   }
 
   @Delete(':address')
@@ -116,5 +117,9 @@ export class AutoDelegationsController {
   ): Promise<AutoDelegationBody> {
     const { row, shown } = await this.autoDelegations.wake(caller.project.id, address, nonceOf(caller));
     return autoDelegationBody(row, shown);
+  }
+
+  private durationsOf({ row, shown: { at, chainAt = at } }: ShownAutoDelegation): DurationCosts {
+    return this.prices.durationsIfKnown(row, chainAt.getTime());
   }
 }

@@ -5,13 +5,12 @@ import { invalidField } from '../../domain/errors.js';
 import { momentOf } from '../../domain/moment.js';
 import { credits, energy, type Credits, type Energy } from '../../domain/units.js';
 import { IsDuration, IsEnergy } from '../quotes/quote.dto.js';
+import { usualDurationSec } from './duration-choice.js';
+import { measuredUses } from './use-history.js';
 
 const DAY_SEC = 86_400;
 const IDLE_AFTER = { min: 60, max: 31_536_000 };
 const AMOUNT_MAX = Number.MAX_SAFE_INTEGER;
-
-/** A day, or the longest rental on sale if that is shorter. */
-const usualDurationSec = (longestSec: number | undefined): number => Math.min(DAY_SEC, longestSec ?? DAY_SEC);
 
 export class AutoDelegationRequest {
   @IsEnergy('Energy to keep on the address, from any source. A refill restores this amount.')
@@ -25,7 +24,12 @@ export class AutoDelegationRequest {
   declare readonly refill_below?: number;
 
   @Optional()
-  @IsDuration({ defaultOf: usualDurationSec })
+  @IsDuration({
+    defaultOf: usualDurationSec,
+    description:
+      'Seconds of each rental, at most the longest duration on sale. If absent, the service begins with the default ' +
+      'and chooses a longer one once the measured uses of the address make that cheaper for each use.',
+  })
   declare readonly duration_sec?: number;
 
   @Optional()
@@ -61,6 +65,8 @@ export interface AutoDelegationTerms {
   readonly keepEnergy: Energy;
   readonly refillBelow: Energy;
   readonly durationSec: number;
+  /** True if the service chooses the duration of each purchase, beginning with `durationSec`. */
+  readonly isDurationChosen: boolean;
   readonly maxSunPerEnergy: bigint | null;
   readonly dailyCapCredits: Credits;
   readonly idleAfterSec: number;
@@ -78,6 +84,7 @@ export function termsOf(request: AutoDelegationRequest, longestSec: number): Aut
     keepEnergy,
     refillBelow,
     durationSec: request.duration_sec ?? usualDurationSec(longestSec),
+    isDurationChosen: request.duration_sec === undefined,
     maxSunPerEnergy: maxSun === undefined ? null : BigInt(maxSun),
     dailyCapCredits: credits(request.daily_cap_credits),
     idleAfterSec: request.idle_after_sec ?? DAY_SEC,
@@ -135,6 +142,10 @@ export interface AutoDelegationJson {
   readonly check_at: string | null;
   readonly created_at: string;
   readonly changed_at: string;
+  /** Absent in events of the version before. */
+  readonly auto_duration?: boolean;
+  readonly uses_on?: string | null;
+  readonly daily_uses?: readonly number[] | null;
 }
 
 /** Members that do not apply are absent, never null. */
@@ -153,6 +164,7 @@ export interface AutoDelegationBody {
   readonly usable_energy?: number;
   readonly checked_at?: string;
   readonly used_at?: string;
+  readonly measured_uses?: { readonly days: number; readonly used_days: number; readonly uses: number };
   readonly purchases: number;
   readonly spent_today_credits: number;
   readonly open_order?: string;
@@ -166,7 +178,23 @@ export interface AutoDelegationCosts {
   readonly cost_per_refill_credits?: number;
 }
 
-export type PricedAutoDelegationBody = AutoDelegationBody & AutoDelegationCosts;
+/** A row of the price table that the auto-delegation can buy its `keep_energy` by. */
+export interface DurationCost {
+  readonly duration_sec: number;
+  readonly sun_per_energy: number;
+  readonly expected_uses: number;
+  readonly price_sun: number;
+  readonly price_per_use_sun: number;
+}
+
+/** As AutoDelegationCosts. */
+export interface DurationCosts {
+  /** Only if the request named no duration. */
+  readonly chosen_duration_sec?: number;
+  readonly durations?: readonly DurationCost[];
+}
+
+export type PricedAutoDelegationBody = AutoDelegationBody & AutoDelegationCosts & DurationCosts;
 
 export interface AutoDelegationPageBody {
   readonly items: readonly AutoDelegationBody[];
@@ -184,6 +212,7 @@ const timeOf = (time: string): string => new Date(time).toISOString();
 export function autoDelegationBody(row: AutoDelegationJson, shown: Shown): AutoDelegationBody {
   const id = `auto_${row.id.toString()}`;
   const { max_sun_per_energy: maxSun, until, pause_reason: reason, paused_at: since } = row;
+  const measured = measuredUses(row, (shown.chainAt ?? shown.at).getTime());
   return {
     id,
     address: row.address,
@@ -199,6 +228,9 @@ export function autoDelegationBody(row: AutoDelegationJson, shown: Shown): AutoD
     ...(row.usable_energy !== null && { usable_energy: row.usable_energy }),
     ...(row.checked_at !== null && { checked_at: timeOf(row.checked_at) }),
     ...(row.used_at !== null && { used_at: timeOf(row.used_at) }),
+    ...(measured !== undefined && {
+      measured_uses: { days: measured.days, used_days: measured.usedDays, uses: measured.uses },
+    }),
     purchases: row.purchases,
     spent_today_credits: row.spent_on === shown.at.toISOString().slice(0, 10) ? row.spent_credits : 0,
     ...(row.open_order_id !== null && { open_order: `${id}_${row.purchases.toString()}` }),

@@ -17,6 +17,7 @@ import {
   AutoDelegationRequest,
   type AutoDelegationBody,
   type AutoDelegationPageBody,
+  type DurationCost,
   type PricedAutoDelegationBody,
 } from './auto-delegations.dto.js';
 
@@ -53,6 +54,14 @@ const AUTO_DELEGATION = {
   ),
   checked_at: sometimes(timeSchema('Time of the last check.')),
   used_at: sometimes(timeSchema('Start of the time without use, in chain time.')),
+  measured_uses: sometimes({
+    ...answerSchema<NonNullable<AutoDelegationBody['measured_uses']>>({
+      days: always(integerSchema('UTC days that have ended since the first counted use, at most 30.', 7)),
+      used_days: always(integerSchema('Those of them with a use.', 7)),
+      uses: always(integerSchema('Blocks on these days in which the address called a contract.', 31)),
+    }),
+    description: 'Uses of the address by chain time. Absent before the first such day has ended.',
+  }),
   purchases: always(integerSchema('Number of purchases: orders and extensions.', 3)),
   spent_today_credits: always(integerSchema('Credits spent on this UTC day.', 45_000_000)),
   open_order: sometimes(textSchema('Key of a purchase that is not delivered yet.', 'auto_17_3')),
@@ -63,12 +72,34 @@ const AUTO_DELEGATION = {
 /** Events refer to this schema by its name too. */
 const AUTO_DELEGATION_ANSWER = answerSchema<AutoDelegationBody>(AUTO_DELEGATION);
 
+const DURATION = answerSchema<DurationCost>({
+  duration_sec: always(integerSchema('Seconds of the rental.', 86_400)),
+  sun_per_energy: always(integerSchema('Sun per energy, from the price table.', 65)),
+  expected_uses: always(
+    integerSchema('How often the energy will be spent: on each day with a use as far as measured, at least once.', 1),
+  ),
+  price_sun: always(integerSchema('Price of `keep_energy` in sun.', 16_900_000)),
+  price_per_use_sun: always(integerSchema('price_sun divided by expected_uses, rounded up.', 16_900_000)),
+});
+
 const PRICED = answerSchema<PricedAutoDelegationBody>({
   ...AUTO_DELEGATION,
   idle_cost_credits_per_day: sometimes(integerSchema('Cost of a day without use at current prices.', 50_700_000)),
   cost_per_refill_credits: sometimes(
     integerSchema('Cost of a refill from `refill_below` at current prices.', 10_140_000),
   ),
+  chosen_duration_sec: sometimes(
+    integerSchema(
+      'Duration of the next purchase, chosen by the service. Absent if the request named duration_sec.',
+      86_400,
+    ),
+  ),
+  durations: sometimes({
+    type: 'array',
+    items: DURATION,
+    description:
+      'The rows of the price table that it can buy `keep_energy` by, shortest first: on sale, worth renting for daily use, and not above max_sun_per_energy. Absent while prices are unknown.',
+  }),
 });
 
 const ADDRESS = 'TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF';
@@ -84,6 +115,7 @@ const AUTO_DELEGATION_EXAMPLE: AutoDelegationBody = {
   usable_energy: 255_312,
   checked_at: '2026-11-20T12:00:03.412Z',
   used_at: '2026-11-20T12:00:03.000Z',
+  measured_uses: { days: 1, used_days: 1, uses: 4 },
   purchases: 3,
   spent_today_credits: 45_000_000,
   created_at: '2026-11-19T12:00:00.000Z',
@@ -93,8 +125,31 @@ const PRICED_EXAMPLE: PricedAutoDelegationBody = {
   ...AUTO_DELEGATION_EXAMPLE,
   idle_cost_credits_per_day: 50_700_000,
   cost_per_refill_credits: 10_140_000,
+  chosen_duration_sec: 86_400,
+  durations: [
+    {
+      duration_sec: 86_400,
+      sun_per_energy: 65,
+      expected_uses: 1,
+      price_sun: 16_900_000,
+      price_per_use_sun: 16_900_000,
+    },
+    {
+      duration_sec: 604_800,
+      sun_per_energy: 315,
+      expected_uses: 7,
+      price_sun: 81_900_000,
+      price_per_use_sun: 11_700_000,
+    },
+  ],
 };
-const { usable_energy: _usable, checked_at: _checked, used_at: _used, ...UNCHECKED } = PRICED_EXAMPLE;
+const {
+  usable_energy: _usable,
+  checked_at: _checked,
+  used_at: _used,
+  measured_uses: _measured,
+  ...UNCHECKED
+} = PRICED_EXAMPLE;
 const NEW_EXAMPLE: PricedAutoDelegationBody = { ...UNCHECKED, purchases: 0, spent_today_credits: 0 };
 const PAUSED_EXAMPLE: AutoDelegationBody = {
   ...AUTO_DELEGATION_EXAMPLE,

@@ -50,15 +50,15 @@ const WAKE = `asleep = false, used_at = NULL, failures = 0, due_at = clock_times
 const REPLACE = {
   name: 'auto-delegation-replace',
   text: `UPDATE auto_delegation a SET api_key_id = $3, keep_energy = $4, refill_below = $5, duration_sec = $6,
-           max_sun_per_energy = $7, daily_cap_credits = $8, idle_after_sec = $9, until = $10,
+           max_sun_per_energy = $7, daily_cap_credits = $8, idle_after_sec = $9, until = $10, auto_duration = $11,
            changed_at = clock_timestamp(), ${WAKE}
          WHERE a.project_id = $1 AND a.address = $2 RETURNING ${SHOWN}`,
 };
 const INSERT = {
   name: 'auto-delegation-insert',
   text: `INSERT INTO auto_delegation AS a (project_id, address, api_key_id, keep_energy, refill_below, duration_sec,
-           max_sun_per_energy, daily_cap_credits, idle_after_sec, until, due_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, clock_timestamp()) RETURNING ${SHOWN}`,
+           max_sun_per_energy, daily_cap_credits, idle_after_sec, until, auto_duration, due_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, clock_timestamp()) RETURNING ${SHOWN}`,
 };
 const GET = {
   name: 'auto-delegation-get',
@@ -119,7 +119,7 @@ export class AutoDelegations {
     const { keepEnergy, refillBelow, durationSec, maxSunPerEnergy, dailyCapCredits, idleAfterSec, until } = terms;
     const columns = [
       ...[projectId, address, apiKeyId, keepEnergy, refillBelow, durationSec],
-      ...[maxSunPerEnergy, dailyCapCredits, idleAfterSec, until],
+      ...[maxSunPerEnergy, dailyCapCredits, idleAfterSec, until, terms.isDurationChosen],
     ];
     return this.database.transaction(async (tx) => {
       await witness(tx, 'auto-delegation.set', projectId, { address, apiKeyId, ...terms });

@@ -18,6 +18,17 @@ import { DUE_NOW } from './auto-delegation-claims.js';
 /** True if no use of this block or a later one is recorded. */
 const UNMARKED = `(a.used_block IS NULL OR a.used_block < $2 OR (a.used_block = $2 AND a.used_block_id <> $3))`;
 
+const DAY = `($4::timestamptz AT TIME ZONE 'UTC')::date`;
+
+/**
+ * Adds a use to its UTC day, after a zero for each day without one. It keeps the day of the newest use and the 30 before
+ * it (HISTORY_DAYS). A block in place of a reverted one of the same number is not counted again.
+ */
+const COUNTED = `CASE WHEN a.used_block = $2 AND a.uses_on IS NOT NULL THEN a.daily_uses
+          WHEN a.uses_on IS NULL THEN ARRAY[1]
+          WHEN a.uses_on >= ${DAY} THEN ARRAY[a.daily_uses[1] + 1] || a.daily_uses[2:]
+          ELSE (ARRAY[1] || array_fill(0, ARRAY[least(${DAY} - a.uses_on - 1, 30)]) || a.daily_uses)[1:31] END`;
+
 /**
  * A use ends sleep and makes the row due immediately. A recorded use of this block or a later one is kept, so that
  * concurrent workers mark a use once. The locked row is checked again. Rows locked by another session are left for the
@@ -30,6 +41,7 @@ const MARK = {
       ORDER BY a.id FOR NO KEY UPDATE OF a SKIP LOCKED),
     marked AS (
       UPDATE auto_delegation a SET used_block = $2, used_block_id = $3, used_at = greatest(a.used_at, $4::timestamptz),
+          daily_uses = ${COUNTED}, uses_on = greatest(a.uses_on, ${DAY}),
           asleep = false, failures = 0, ${DUE_NOW}
         FROM held WHERE a.id = held.id RETURNING 1)
     SELECT (SELECT count(*) FROM used)::integer AS used, (SELECT count(*) FROM marked)::integer AS marked`,

@@ -79,6 +79,8 @@ export function autoDelegationShape(row: AutoDelegationJson, shown: Shown): Auto
     ...body,
     daily_cap: money(BigInt(cap)),
     spent_today: money(BigInt(spent)),
+    chooses_duration: row.auto_duration === true ? true : undefined,
+    measured_uses: body.measured_uses,
     max_sun_per_energy: body.max_sun_per_energy,
     until: body.until,
     pause: body.pause,

@@ -171,6 +171,9 @@ export interface AutoDelegationShape {
   readonly keep_energy: number;
   readonly refill_below: number;
   readonly duration_sec: number;
+  /** True if the service chooses each duration, beginning with `duration_sec`. */
+  readonly chooses_duration?: boolean;
+  readonly measured_uses?: { readonly days: number; readonly used_days: number; readonly uses: number };
   readonly max_sun_per_energy?: number;
   /** Zero credits if an owner has paused it. */
   readonly daily_cap: Money;

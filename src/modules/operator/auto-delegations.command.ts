@@ -159,6 +159,10 @@ function jsonOf({ row, shown }: ShownAutoDelegation): Record<string, unknown> {
   return { ...autoDelegationBody(row, shown), api_key: row.api_key_id };
 }
 
+function rentalTimeOf({ auto_duration: isChosen }: ShownAutoDelegation['row'], duration: string): string {
+  return isChosen === true ? `${duration} at first, then as long as the measured uses make cheapest` : duration;
+}
+
 function printOne(context: CliContext, found: ShownAutoDelegation): void {
   const body = autoDelegationBody(found.row, found.shown);
   const human = fields([
@@ -168,7 +172,7 @@ function printOne(context: CliContext, found: ShownAutoDelegation): void {
     ['Paused', body.pause && `${body.pause.reason}, since ${body.pause.since}`],
     ['Keep', body.keep_energy],
     ['Refill below', body.refill_below],
-    ['Rent for', durationText(body.duration_sec)],
+    ['Rent for', rentalTimeOf(found.row, durationText(body.duration_sec))],
     ['Maximum price', body.max_sun_per_energy && `${body.max_sun_per_energy.toString()} sun per energy`],
     ['Daily cap', body.daily_cap_credits],
     ['Spent today', body.spent_today_credits],

@@ -16,6 +16,7 @@ interface DurationRule {
   readonly isLongJudged?: boolean;
   /** Value for an omitted member, given the longest duration on sale; null makes the member mandatory. */
   readonly defaultOf?: ((longestSec: number | undefined) => number) | null;
+  readonly description?: string;
 }
 
 const usualDefault = (): number => DEFAULT_DURATION_SEC;
@@ -24,7 +25,11 @@ const usualDefault = (): number => DEFAULT_DURATION_SEC;
  * Seconds of rental, from the setting's minimum to the longest price row at present. With `isLongJudged` false, pricing
  * checks the maximum instead: an idempotent replay comes before that check, and the table may have been longer earlier.
  */
-export const IsDuration = ({ isLongJudged = true, defaultOf = usualDefault }: DurationRule = {}) =>
+export const IsDuration = ({
+  isLongJudged = true,
+  defaultOf = usualDefault,
+  description = 'Seconds of rental, at most the longest duration on sale.',
+}: DurationRule = {}) =>
   Member({
     name: 'isDuration',
     isNumber: true,
@@ -40,7 +45,7 @@ export const IsDuration = ({ isLongJudged = true, defaultOf = usualDefault }: Du
       minimum: durationMinSec,
       ...(longestSec !== undefined && { maximum: longestSec }),
       ...(defaultOf !== null && { default: defaultOf(longestSec) }),
-      description: 'Seconds of rental, at most the longest duration on sale.',
+      description,
       examples: [3600],
     }),
   });

@@ -85,7 +85,7 @@ export const BASELINE_OBJECTS: Readonly<Record<string, string>> = {
   'table archived_orders': '7563fcc66431',
   'table asset_rate': 'a8eb97bd5574',
   'table audit_log': '2be17e8887ec',
-  'table auto_delegation': '27891d28b3ff',
+  'table auto_delegation': 'c14a586bb687',
   'table blacklisted_address': '3a2d62836dab',
   'table broadcast': '77328caa95f8',
   'table chain_tx': '4045e0c31529',

@@ -14,6 +14,8 @@ export interface Settings {
   readonly daily_cap_credits?: number;
   readonly idle_after_sec?: number;
   readonly until?: Date;
+  /** The service chooses the duration of each purchase, as if the request had named none. */
+  readonly auto_duration?: boolean;
 }
 
 const DEFAULTS = { keep_energy: 130_000, duration_sec: 3600, daily_cap_credits: 1_000_000_000, idle_after_sec: 86_400 };
@@ -24,8 +26,8 @@ export async function setAuto(address: string, settings: Settings = {}, of: Cust
   const below = all.refill_below ?? Math.floor(all.keep_energy * 0.8);
   const [row] = await api.database.query<{ id: bigint }>(
     `INSERT INTO auto_delegation (project_id, address, api_key_id, keep_energy, refill_below, duration_sec,
-         max_sun_per_energy, daily_cap_credits, idle_after_sec, until, due_at)
-       VALUES ($1, $2, $1, $3, $4, $5, $6, $7, $8, $9, clock_timestamp())
+         max_sun_per_energy, daily_cap_credits, idle_after_sec, until, auto_duration, due_at)
+       VALUES ($1, $2, $1, $3, $4, $5, $6, $7, $8, $9, $10, clock_timestamp())
        ON CONFLICT (project_id, address) DO UPDATE SET keep_energy = excluded.keep_energy, refill_below = excluded.refill_below,
          duration_sec = excluded.duration_sec, max_sun_per_energy = excluded.max_sun_per_energy,
          daily_cap_credits = excluded.daily_cap_credits, idle_after_sec = excluded.idle_after_sec, until = excluded.until,
@@ -33,7 +35,7 @@ export async function setAuto(address: string, settings: Settings = {}, of: Cust
        RETURNING id`,
     [
       ...[of.merchant, address, all.keep_energy, below, all.duration_sec, all.max_sun_per_energy ?? null],
-      ...[all.daily_cap_credits, all.idle_after_sec, all.until ?? null],
+      ...[all.daily_cap_credits, all.idle_after_sec, all.until ?? null, all.auto_duration ?? false],
     ],
   );
   return row!.id;
@@ -47,6 +49,7 @@ export interface AutoRow {
   readonly spent_credits: Credits;
   readonly usable_energy: bigint | null;
   readonly used_block: bigint | null;
+  readonly daily_uses: readonly number[] | null;
   readonly due_at: Date | null;
   readonly change_at: Date | null;
   readonly check_at: Date | null;
@@ -68,6 +71,13 @@ export interface AutoOrder {
   readonly settled: boolean;
   readonly ends_at: Date | null;
   readonly duration_sec: number;
+}
+
+/** Records uses as a worker that has watched the address would: `daily` from the newest day, which is `onMs`. */
+export async function leaveUses(id: bigint, onMs: number, daily: readonly number[]): Promise<void> {
+  await api.database.query('UPDATE auto_delegation SET uses_on = $2, daily_uses = $3 WHERE id = $1', [
+    ...[id, new Date(onMs).toISOString().slice(0, 10), daily],
+  ]);
 }
 
 /** Returns the orders of an auto-delegation, oldest first. */

@@ -115,7 +115,7 @@ export const AUTO = {
     more: 'More settings',
     duration: 'Duration of each rental',
     durationHelp:
-      'Such as 1 d or 6 h. Longer rentals cost less per hour; short rentals cost less for an address that is seldom used.',
+      'Such as 1 d or 6 h. If empty, a day, and longer once the measured uses of the address make that cheaper for each use.',
     spanBad: 'Enter a duration, such as 6 h or 30 min.',
     sleep: 'Sleep when unused for',
     sleepHelp:

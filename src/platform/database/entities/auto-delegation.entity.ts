@@ -110,6 +110,18 @@ export class AutoDelegation {
   @Column(BIGINT)
   fence!: bigint;
 
+  /** True if the service chooses the duration of each purchase; `durationSec` is then the one it starts with. */
+  @Column({ type: 'boolean', name: 'auto_duration' })
+  autoDuration!: boolean;
+
+  /** The UTC day, by the chain's clock, of the newest counted use. */
+  @Column({ type: 'date', name: 'uses_on', nullable: true })
+  usesOn!: string | null;
+
+  /** The blocks with a use in the day `usesOn` and in the days before it, newest first. */
+  @Column({ type: 'integer', name: 'daily_uses', array: true, nullable: true })
+  dailyUses!: number[] | null;
+
   @Column({ ...TIMESTAMPTZ, name: 'created_at' })
   createdAt!: Date;
 

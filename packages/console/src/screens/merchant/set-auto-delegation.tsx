@@ -80,7 +80,7 @@ function typedOf(present: OneAutoDelegation | undefined): Typed {
     keep: grouped(present.keep_energy),
     refill: grouped(present.refill_below),
     cap: cap.credits === 0 ? '' : dollarsText(BigInt(cap.credits)),
-    duration: span(present.duration_sec),
+    duration: present.chooses_duration === true ? '' : span(present.duration_sec),
     sleep: span(present.idle_after_sec),
     most: most === undefined ? '' : grouped(most),
     until: until?.slice(0, 16) ?? '',

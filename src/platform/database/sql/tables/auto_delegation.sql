@@ -33,6 +33,11 @@ CREATE TABLE auto_delegation (
   -- The fence of a running check. Raising the fence ends that check.
   lease_fence bigint,
   due_again boolean NOT NULL DEFAULT false,
+  -- True if the service chooses the duration of each purchase; duration_sec is then the one it starts with.
+  auto_duration boolean NOT NULL DEFAULT false,
+  -- The blocks with a use in each UTC day of the chain's clock: in the day uses_on and the days before it, newest first.
+  uses_on date,
+  daily_uses integer[],
   -- One for each address of a project.
   CONSTRAINT auto_delegation_address UNIQUE (project_id, address),
   CONSTRAINT auto_delegation_check CHECK (refill_below > 0 AND refill_below <= keep_energy),
