@@ -1,13 +1,16 @@
-// Planted bugs in the durations that auto-delegations choose, each with the test that must catch it.
+// Planted bugs in the durations that auto-delegations choose, and in the transfers that size their refills, each with the
+// test that must catch it.
 import { one, type NamedTest, type PlantedBug } from './planted-bug.js';
 
 const CHOICE = 'modules/auto-delegations/duration-choice.ts';
 const HISTORY = 'modules/auto-delegations/use-history.ts';
 const OBSERVER = 'modules/auto-delegations/use-observer.ts';
+const SIZE = 'modules/auto-delegations/refill-size.ts';
 const PURCHASES = 'modules/auto-delegations/refill-purchases.ts';
 
 const choice = (title: string): NamedTest => ({ file: 'unit/duration-choice.test.ts', title });
 const durations = (title: string): NamedTest => ({ file: 'integration/auto-delegation-durations.test.ts', title });
+const transfers = (title: string): NamedTest => ({ file: 'integration/auto-delegation-transfers.test.ts', title });
 const settings = (title: string): NamedTest => ({ file: 'integration/auto-delegations-api.test.ts', title });
 
 export const PLANTED_AUTO_TERMS: readonly PlantedBug[] = [
@@ -17,7 +20,7 @@ export const PLANTED_AUTO_TERMS: readonly PlantedBug[] = [
     test: choice('is the cheapest for each use, and never longer than the use was measured'),
   },
   {
-    name: 'the cheapest rental is chosen, not the cheapest use',
+    name: 'the cheapest rental is chosen instead of the cheapest use',
     changes: one(
       CHOICE,
       'one.priceSun * BigInt(other.uses) < other.priceSun * BigInt(one.uses)',
@@ -58,5 +61,33 @@ export const PLANTED_AUTO_TERMS: readonly PlantedBug[] = [
       'usesExpected(durationSec, undefined)',
     ),
     test: settings('of a use follow the measured uses, which also choose the duration'),
+  },
+  {
+    name: 'a transfer sizes an auto-delegation once and for all',
+    changes: one(SIZE, 'const needed = transferEnergy ?? last;', 'const needed = last ?? transferEnergy;'),
+    test: transfers('is measured again before each refill'),
+  },
+  {
+    name: 'a refill is bought for a transfer that would fail',
+    changes: one(
+      'modules/auto-delegations/refill-purchases.ts',
+      'return refill === undefined ? NOTHING :',
+      'return refill !== undefined ? NOTHING :',
+    ),
+    test: transfers('a refill whose transfer would fail is not bought'),
+  },
+  {
+    name: 'an auto-delegation is set for a transfer that would fail',
+    changes: one(
+      'modules/auto-delegations/auto-delegation-prices.ts',
+      'const transferEnergy = await this.transfers.energyOf(address, transfer);',
+      'const transferEnergy = await this.transfers.energyOf(address, transfer).catch(() => keepEnergy);',
+    ),
+    test: transfers('is refused with the reason when it would fail'),
+  },
+  {
+    name: 'a transfer lowers the energy that a request keeps',
+    changes: one(SIZE, '(level > needed ? level : needed)', '(level > needed ? needed : needed)'),
+    test: transfers('raises a smaller keep_energy, and never lowers a larger one'),
   },
 ];

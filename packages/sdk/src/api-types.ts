@@ -29,6 +29,14 @@ export interface AutoDelegation {
   readonly keep_energy: number;
   /** A refill is bought below this. */
   readonly refill_below: number;
+  /** Recipient of the transfer that sizes each refill, as sent. */
+  readonly transfer_to?: string | undefined;
+  /** Its amount in the token’s smallest unit. */
+  readonly transfer_amount?: string | undefined;
+  /** The contract of its token. Absent for the reference token. */
+  readonly token?: string | undefined;
+  /** Energy that the transfer needed when it was last simulated. The levels above are at least this. */
+  readonly transfer_energy?: number | undefined;
   /** Duration of each rental, in seconds. */
   readonly duration_sec: number;
   /** Buys nothing above this price. */
@@ -85,7 +93,10 @@ export interface AutoDelegationPage {
 }
 
 export interface AutoDelegationRequest {
-  /** Energy to keep on the address, from any source. A refill restores this amount. */
+  /**
+   * Energy to keep on the address, from any source. A refill restores this amount, or what transfer_to needs if
+   * that is more.
+   */
   readonly keep_energy: number;
   /** Buys a refill when less than this is usable. At most `keep_energy`; default 80 % of it. */
   readonly refill_below?: number | undefined;
@@ -102,6 +113,15 @@ export interface AutoDelegationRequest {
   readonly idle_after_sec?: number | undefined;
   /** Chain time after which nothing is bought. Without end if absent. */
   readonly until?: string | null | undefined;
+  /**
+   * Recipient of the upcoming token transfer. The rental is sized by simulating exactly this transfer, and refused
+   * with the reason when it would fail. Instead of energy.
+   */
+  readonly transfer_to?: string | null | undefined;
+  /** With transfer_to: the amount in the token’s smallest unit, as text. One unit when absent. */
+  readonly transfer_amount?: string | null | undefined;
+  /** With transfer_to: the contract of the token. The reference token when absent. */
+  readonly token?: string | null | undefined;
 }
 
 export interface Balance {
@@ -880,6 +900,14 @@ export interface PricedAutoDelegation {
   readonly keep_energy: number;
   /** A refill is bought below this. */
   readonly refill_below: number;
+  /** Recipient of the transfer that sizes each refill, as sent. */
+  readonly transfer_to?: string | undefined;
+  /** Its amount in the token’s smallest unit. */
+  readonly transfer_amount?: string | undefined;
+  /** The contract of its token. Absent for the reference token. */
+  readonly token?: string | undefined;
+  /** Energy that the transfer needed when it was last simulated. The levels above are at least this. */
+  readonly transfer_energy?: number | undefined;
   /** Duration of each rental, in seconds. */
   readonly duration_sec: number;
   /** Buys nothing above this price. */

@@ -8,6 +8,7 @@ import { monotonicMs } from '../../platform/support/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { isDue, isFromLaterClock, leaseIsFree } from '../../platform/database/lease-sql.js';
 import type { Energy } from '../../domain/units.js';
+import type { StoredTransfer } from './refill-size.js';
 import type { UseHistory } from './use-history.js';
 
 export interface ClaimedAutoDelegation extends UseHistory {
@@ -17,6 +18,8 @@ export interface ClaimedAutoDelegation extends UseHistory {
   readonly keep_energy: Energy;
   readonly refill_below: Energy;
   readonly duration_sec: number;
+  readonly transfer: StoredTransfer | null;
+  readonly transfer_energy: Energy | null;
   /** True if the duration of each purchase is chosen by the measured uses. */
   readonly auto_duration: boolean;
   readonly max_sun_per_energy: bigint | null;
@@ -64,6 +67,8 @@ export interface Checked {
   readonly pauseReason: string | undefined;
   readonly failures: number;
   readonly usableEnergy: bigint | undefined;
+  /** What the transfer needs; undefined if that was not measured. */
+  readonly transferEnergy?: bigint | undefined;
   readonly usedAtMs: number | undefined;
   /** By the chain's clock. */
   readonly changeAtMs: number | undefined;
@@ -75,6 +80,7 @@ export interface Checked {
 const ROW = `a.id, a.project_id, a.address, a.keep_energy, a.refill_below, a.duration_sec, a.max_sun_per_energy,
     a.idle_after_sec, a.until, a.asleep, a.pause_reason, a.failures, a.purchases, a.open_order_id, a.used_block, a.used_at,
     a.change_at, a.fence, a.auto_duration, a.uses_on::text AS uses_on, a.daily_uses, a.daily_cap_credits,
+    a.transfer, a.transfer_energy,
     CASE WHEN a.spent_on >= (clock_timestamp() AT TIME ZONE 'UTC')::date THEN a.spent_credits ELSE 0 END AS spent_today`;
 
 /** The longest times until a check, in seconds: retries after failures, and the slow round (refills.ts). */
@@ -177,7 +183,7 @@ const RECORD = {
       paused_at = CASE WHEN $4::text IS NULL THEN NULL WHEN pause_reason = $4::text THEN paused_at ELSE clock_timestamp() END,
       usable_energy = coalesce($6, usable_energy),
       checked_at = CASE WHEN $6::bigint IS NULL THEN checked_at ELSE clock_timestamp() END,
-      used_at = coalesce(used_at, $7), change_at = $8,
+      transfer_energy = coalesce($11, transfer_energy), used_at = coalesce(used_at, $7), change_at = $8,
       due_at = clock_timestamp() + CASE WHEN due_again THEN 0 ELSE $9 END * interval '1 millisecond',
       check_at = clock_timestamp() + $10 * interval '1 millisecond'
     WHERE id = $1 AND fence = $2 RETURNING true AS recorded`,
@@ -231,6 +237,7 @@ export class AutoDelegationClaims {
     const rows = await this.database.query(RECORD, [
       ...[id, fence, checked.isAsleep, checked.pauseReason ?? null, checked.failures, checked.usableEnergy ?? null],
       ...[date(checked.usedAtMs), date(checked.changeAtMs), checked.dueInMs ?? null, checked.checkInMs ?? null],
+      checked.transferEnergy ?? null,
     ]);
     return rows.length > 0;
   }

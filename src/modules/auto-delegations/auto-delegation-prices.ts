@@ -13,14 +13,18 @@ import {
 } from '../quotes/direct-price.js';
 import { pricePerUse } from '../quotes/quote.dto.js';
 import { QuotesService } from '../quotes/quotes.service.js';
-import type {
-  AutoDelegationCosts,
-  AutoDelegationJson,
-  AutoDelegationTerms,
-  DurationCost,
-  DurationCosts,
+import { TransferSizing } from '../quotes/transfer-sizing.js';
+import {
+  levelsOf,
+  type AutoDelegationCosts,
+  type AutoDelegationJson,
+  type AutoDelegationTerms,
+  type DurationCost,
+  type DurationCosts,
 } from './auto-delegations.dto.js';
+import type { Judged } from './auto-delegations.service.js';
 import { chooseDuration, sortedDurations } from './duration-choice.js';
+import { raised } from './refill-size.js';
 import { measuredUses, usesExpected, type MeasuredUses } from './use-history.js';
 
 const DAY_SEC = 86_400n;
@@ -86,7 +90,10 @@ function priceIfSold(figures: SaleFigures, durationSec: number, terms: DurationT
 
 @Injectable()
 export class AutoDelegationPrices {
-  constructor(private readonly quotes: QuotesService) {}
+  constructor(
+    private readonly quotes: QuotesService,
+    private readonly transfers: TransferSizing,
+  ) {}
 
   /** Throws as `keepingCosts`. */
   costs(terms: PricedTerms): Required<AutoDelegationCosts> {
@@ -97,7 +104,7 @@ export class AutoDelegationPrices {
    * Computes `costs` now, and returns a function that returns or throws the result. The terms were resolved from the
    * same price table, which may change before they are judged.
    */
-  costsOfNow(terms: PricedTerms): () => Required<AutoDelegationCosts> {
+  private costsOfNow(terms: PricedTerms): () => Required<AutoDelegationCosts> {
     try {
       const costs = this.costs(terms);
       return () => costs;
@@ -107,6 +114,24 @@ export class AutoDelegationPrices {
         throw error;
       };
     }
+  }
+
+  /**
+   * Sizes the terms by their transfer, as far as they have one, and prices them. Throws as `costs` does, and ApiError
+   * TRANSFER_WOULD_FAIL with the reason.
+   */
+  judge(address: string, terms: AutoDelegationTerms): () => Promise<Judged<Required<AutoDelegationCosts>>> {
+    const { transfer, keepEnergy, refillBelow } = terms;
+    if (transfer === undefined) {
+      const costs = this.costsOfNow(terms);
+      return async () => Promise.resolve({ costs: costs() });
+    }
+    return async () => {
+      const transferEnergy = await this.transfers.energyOf(address, transfer);
+      const levels = raised({ keep_energy: keepEnergy, refill_below: refillBelow }, transferEnergy);
+      const sized = { ...terms, keepEnergy: levels.keep_energy, refillBelow: levels.refill_below };
+      return { costs: this.costs(sized), transferEnergy };
+    };
   }
 
   /** Returns the costs; nothing while they are unknown or nothing would be sold. */
@@ -121,7 +146,7 @@ export class AutoDelegationPrices {
   durationsIfKnown(row: AutoDelegationJson, clockMs: number): DurationCosts {
     const measured = measuredUses(row, clockMs);
     const terms = {
-      keepEnergy: energy(row.keep_energy),
+      keepEnergy: energy(levelsOf(row).keep_energy),
       maxSunPerEnergy: row.max_sun_per_energy === null ? null : BigInt(row.max_sun_per_energy),
       measured,
     };

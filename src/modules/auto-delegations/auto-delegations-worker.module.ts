@@ -4,12 +4,13 @@ import { TermsModule } from '../orders/terms.module.js';
 import { AutoDelegationClaims } from './auto-delegation-claims.js';
 import { EnergyReadings } from './energy-readings.js';
 import { RefillPurchases } from './refill-purchases.js';
+import { RefillSize } from './refill-size.js';
 import { Refills } from './refills.js';
 import { UseObserver } from './use-observer.js';
 
 @Module({
   imports: [TermsModule],
-  providers: [AutoDelegationClaims, EnergyReadings, RefillPurchases, Refills, UseObserver],
+  providers: [AutoDelegationClaims, EnergyReadings, RefillPurchases, RefillSize, Refills, UseObserver],
   exports: [Refills, UseObserver],
 })
 export class AutoDelegationsWorkerModule {}

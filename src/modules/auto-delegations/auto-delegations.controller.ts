@@ -17,6 +17,7 @@ import {
   AutoDelegationActRequest,
   AutoDelegationListQuery,
   AutoDelegationRequest,
+  levelsOf,
   termsOf,
   type AutoDelegationBody,
   type AutoDelegationPageBody,
@@ -58,9 +59,9 @@ export class AutoDelegationsController {
   ): Promise<PricedAutoDelegationBody> {
     const terms = termsOf(request, longestDurationSec(this.sale.priceRows));
     const whose = { projectId: caller.project.id, address, apiKeyId: caller.keyId };
-    const price = this.prices.costsOfNow(terms);
+    const judge = this.prices.judge(address, terms);
     const { row, shown, isNew, costs } = await this.lookups.run(caller.project.id, () =>
-      this.autoDelegations.set(whose, terms, price, nonceOf(caller)),
+      this.autoDelegations.set(whose, terms, judge, nonceOf(caller)),
     );
     response.status(isNew ? 201 : 200);
     return { ...autoDelegationBody(row, shown), ...costs, ...this.durationsOf({ row, shown }) };
@@ -86,9 +87,10 @@ export class AutoDelegationsController {
   @RouteOptionsOf(READ)
   async read(@Caller() { project }: Caller, @Param('address') address: string): Promise<PricedAutoDelegationBody> {
     const { row, shown } = await this.autoDelegations.get(project.id, address);
+    const { keep_energy: keep, refill_below: below } = levelsOf(row);
     const costs = this.prices.costsIfKnown({
-      keepEnergy: energy(row.keep_energy),
-      refillBelow: energy(row.refill_below),
+      keepEnergy: energy(keep),
+      refillBelow: energy(below),
       durationSec: row.duration_sec,
     });
     return { ...autoDelegationBody(row, shown), ...costs, ...this.durationsOf({ row, shown }) };

@@ -5,15 +5,20 @@ import { invalidField } from '../../domain/errors.js';
 import { momentOf } from '../../domain/moment.js';
 import { credits, energy, type Credits, type Energy } from '../../domain/units.js';
 import { IsDuration, IsEnergy } from '../quotes/quote.dto.js';
+import { TransferMembers, transferOf } from '../quotes/transfer.dto.js';
+import type { TokenTransfer } from '../quotes/transfer-sizing.js';
 import { usualDurationSec } from './duration-choice.js';
+import type { StoredTransfer } from './refill-size.js';
 import { measuredUses } from './use-history.js';
 
 const DAY_SEC = 86_400;
 const IDLE_AFTER = { min: 60, max: 31_536_000 };
 const AMOUNT_MAX = Number.MAX_SAFE_INTEGER;
 
-export class AutoDelegationRequest {
-  @IsEnergy('Energy to keep on the address, from any source. A refill restores this amount.')
+export class AutoDelegationRequest extends TransferMembers {
+  @IsEnergy(
+    'Energy to keep on the address, from any source. A refill restores this amount, or what transfer_to needs if that is more.',
+  )
   declare readonly keep_energy: number;
 
   @Optional()
@@ -64,6 +69,8 @@ export class AutoDelegationActRequest {}
 export interface AutoDelegationTerms {
   readonly keepEnergy: Energy;
   readonly refillBelow: Energy;
+  /** Sizes refills, of which `keepEnergy` and `refillBelow` are then the least. */
+  readonly transfer: TokenTransfer | undefined;
   readonly durationSec: number;
   /** True if the service chooses the duration of each purchase, beginning with `durationSec`. */
   readonly isDurationChosen: boolean;
@@ -73,8 +80,9 @@ export interface AutoDelegationTerms {
   readonly until: Date | null;
 }
 
-/** Resolves the defaults. Throws 400 for a `refill_below` above `keep_energy`. */
+/** Resolves the defaults. Throws 400 for a `refill_below` above `keep_energy`, and for members of a transfer without one. */
 export function termsOf(request: AutoDelegationRequest, longestSec: number): AutoDelegationTerms {
+  const transfer = transferOf(request);
   const keepEnergy = energy(request.keep_energy);
   const usual = (keepEnergy * 4n) / 5n;
   const refillBelow = energy(request.refill_below ?? (usual > 0n ? usual : 1n));
@@ -83,6 +91,7 @@ export function termsOf(request: AutoDelegationRequest, longestSec: number): Aut
   return {
     keepEnergy,
     refillBelow,
+    transfer,
     durationSec: request.duration_sec ?? usualDurationSec(longestSec),
     isDurationChosen: request.duration_sec === undefined,
     maxSunPerEnergy: maxSun === undefined ? null : BigInt(maxSun),
@@ -146,6 +155,8 @@ export interface AutoDelegationJson {
   readonly auto_duration?: boolean;
   readonly uses_on?: string | null;
   readonly daily_uses?: readonly number[] | null;
+  readonly transfer?: StoredTransfer | null;
+  readonly transfer_energy?: number | null;
 }
 
 /** Members that do not apply are absent, never null. */
@@ -155,6 +166,10 @@ export interface AutoDelegationBody {
   readonly status: AutoDelegationStatus;
   readonly keep_energy: number;
   readonly refill_below: number;
+  readonly transfer_to?: string;
+  readonly transfer_amount?: string;
+  readonly token?: string;
+  readonly transfer_energy?: number;
   readonly duration_sec: number;
   readonly max_sun_per_energy?: number;
   readonly daily_cap_credits: number;
@@ -211,14 +226,21 @@ const timeOf = (time: string): string => new Date(time).toISOString();
 
 export function autoDelegationBody(row: AutoDelegationJson, shown: Shown): AutoDelegationBody {
   const id = `auto_${row.id.toString()}`;
-  const { max_sun_per_energy: maxSun, until, pause_reason: reason, paused_at: since } = row;
+  const {
+    max_sun_per_energy: maxSun,
+    until,
+    pause_reason: reason,
+    paused_at: since,
+    transfer_energy: needed = null,
+  } = row;
   const measured = measuredUses(row, (shown.chainAt ?? shown.at).getTime());
   return {
     id,
     address: row.address,
     status: statusOf(row, shown),
-    keep_energy: row.keep_energy,
-    refill_below: row.refill_below,
+    ...levelsOf(row),
+    ...(row.transfer && transferMembers(row.transfer)),
+    ...(needed !== null && { transfer_energy: needed }),
     duration_sec: row.duration_sec,
     ...(maxSun !== null && { max_sun_per_energy: maxSun }),
     daily_cap_credits: row.daily_cap_credits,
@@ -237,6 +259,16 @@ export function autoDelegationBody(row: AutoDelegationJson, shown: Shown): AutoD
     created_at: timeOf(row.created_at),
     changed_at: timeOf(row.changed_at),
   };
+}
+
+/** Returns the energy to keep and the level of a refill: those of the terms, or the transfer's need if that is more. */
+export function levelsOf(row: AutoDelegationJson): Pick<AutoDelegationBody, 'keep_energy' | 'refill_below'> {
+  const needed = row.transfer_energy ?? 0;
+  return { keep_energy: Math.max(row.keep_energy, needed), refill_below: Math.max(row.refill_below, needed) };
+}
+
+function transferMembers({ to, amount, token }: StoredTransfer) {
+  return { transfer_to: to, transfer_amount: amount, ...(token !== undefined && { token }) };
 }
 
 /** Must match the filter of the list (auto-delegations.service.ts). */

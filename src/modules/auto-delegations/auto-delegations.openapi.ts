@@ -33,6 +33,15 @@ const AUTO_DELEGATION = {
   ),
   keep_energy: always(integerSchema('Energy that a refill restores.', 260_000)),
   refill_below: always(integerSchema('A refill is bought below this.', 208_000)),
+  transfer_to: sometimes(addressSchema('Recipient of the transfer that sizes each refill, as sent.')),
+  transfer_amount: sometimes(textSchema('Its amount in the token’s smallest unit.', '1000000')),
+  token: sometimes(addressSchema('The contract of its token. Absent for the reference token.')),
+  transfer_energy: sometimes(
+    integerSchema(
+      'Energy that the transfer needed when it was last simulated. The levels above are at least this.',
+      130_285,
+    ),
+  ),
   duration_sec: always(integerSchema('Duration of each rental, in seconds.', 86_400)),
   max_sun_per_energy: sometimes(integerSchema('Buys nothing above this price.', 90)),
   daily_cap_credits: always(integerSchema('Spending limit for a UTC day.', 500_000_000)),
@@ -194,6 +203,12 @@ export function describeAutoDelegationSet(): Operation {
           idle_after_sec: 3600,
           until: '2026-12-31T12:00:00Z',
         },
+        byTransfer: {
+          keep_energy: 65_000,
+          transfer_to: ADDRESS,
+          transfer_amount: '25000000',
+          daily_cap_credits: 500_000_000,
+        },
       },
     },
     answers: {
@@ -204,6 +219,7 @@ export function describeAutoDelegationSet(): Operation {
       'NOT_WORTH_RENTING',
       'RECEIVER_NOT_ACTIVATED',
       'RECEIVER_NOT_SUPPORTED',
+      'TRANSFER_WOULD_FAIL',
       'LIMIT_REACHED',
       'CHAIN_UNAVAILABLE',
     ],

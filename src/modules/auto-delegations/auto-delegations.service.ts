@@ -8,12 +8,13 @@ import { TronClient } from '../../platform/chain/tron.client.js';
 import { Config } from '../../platform/config/config.js';
 import { cursorAt, idIn } from '../../domain/cursor.js';
 import { ApiError, invalidField, invariant } from '../../domain/errors.js';
-import type { Credits } from '../../domain/units.js';
+import type { Credits, Energy } from '../../domain/units.js';
 import { ReceiverCheck } from '../orders/receiver.js';
 import { refuseTestAddress } from '../quotes/test-receivers.js';
 import type { Witness } from '../../platform/database/audit-log.js';
 import { Database, type Queryable } from '../../platform/database/database.js';
 import type { AutoDelegationJson, AutoDelegationStatus, AutoDelegationTerms, Shown } from './auto-delegations.dto.js';
+import { storedTransfer } from './refill-size.js';
 
 /** The first number of the advisory locks under which a project's auto-delegations are counted. */
 const COUNTING = 4203;
@@ -28,6 +29,13 @@ export interface AutoDelegationPage {
   readonly items: readonly ShownAutoDelegation[];
   /** Undefined on the last page. */
   readonly nextCursor: string | undefined;
+}
+
+/** Terms that may be set. */
+export interface Judged<Costs> {
+  readonly costs: Costs;
+  /** The energy that the transfer needs now; undefined without a transfer, or until a worker measures it. */
+  readonly transferEnergy?: Energy | undefined;
 }
 
 interface PageRequest {
@@ -51,14 +59,16 @@ const REPLACE = {
   name: 'auto-delegation-replace',
   text: `UPDATE auto_delegation a SET api_key_id = $3, keep_energy = $4, refill_below = $5, duration_sec = $6,
            max_sun_per_energy = $7, daily_cap_credits = $8, idle_after_sec = $9, until = $10, auto_duration = $11,
+           transfer = $12, transfer_energy = $13,
            changed_at = clock_timestamp(), ${WAKE}
          WHERE a.project_id = $1 AND a.address = $2 RETURNING ${SHOWN}`,
 };
 const INSERT = {
   name: 'auto-delegation-insert',
   text: `INSERT INTO auto_delegation AS a (project_id, address, api_key_id, keep_energy, refill_below, duration_sec,
-           max_sun_per_energy, daily_cap_credits, idle_after_sec, until, auto_duration, due_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, clock_timestamp()) RETURNING ${SHOWN}`,
+           max_sun_per_energy, daily_cap_credits, idle_after_sec, until, auto_duration, transfer,
+           transfer_energy, due_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, clock_timestamp()) RETURNING ${SHOWN}`,
 };
 const GET = {
   name: 'auto-delegation-get',
@@ -99,13 +109,13 @@ export class AutoDelegations {
 
   /**
    * Sets all terms of the project for the address. The numbering of purchases continues. Purchases are charged to the
-   * API key. `price` may refuse valid terms, before the chain is asked. Throws ApiError INVALID_REQUEST,
-   * RECEIVER_NOT_ACTIVATED, RECEIVER_NOT_SUPPORTED, CHAIN_UNAVAILABLE, LIMIT_REACHED.
+   * API key. `judge` prices valid terms and sizes their transfer, and may refuse them, before the receiver is looked up.
+   * Throws ApiError INVALID_REQUEST, RECEIVER_NOT_ACTIVATED, RECEIVER_NOT_SUPPORTED, CHAIN_UNAVAILABLE, LIMIT_REACHED.
    */
   async set<Costs>(
     { projectId, address, apiKeyId }: { projectId: string; address: string; apiKeyId: string },
     terms: AutoDelegationTerms,
-    price: () => Costs | Promise<Costs>,
+    judge: () => Judged<Costs> | Promise<Judged<Costs>>,
     witness: Witness,
   ): Promise<ShownAutoDelegation & { readonly isNew: boolean; readonly costs: Costs }> {
     const fault = addressFault(address);
@@ -113,13 +123,15 @@ export class AutoDelegations {
     if (terms.until !== null && terms.until <= (await this.now())) throw invalidField('until', 'must be in the future');
     await this.refuseTestProject(projectId);
     refuseTestAddress(address, false);
-    const costs = await price();
+    const judged = await this.judged(address, judge);
+    const { costs } = judged;
     const refusal = await this.receivers.refusalOf(address);
     if (refusal !== undefined) throw refusal;
     const { keepEnergy, refillBelow, durationSec, maxSunPerEnergy, dailyCapCredits, idleAfterSec, until } = terms;
     const columns = [
       ...[projectId, address, apiKeyId, keepEnergy, refillBelow, durationSec],
       ...[maxSunPerEnergy, dailyCapCredits, idleAfterSec, until, terms.isDurationChosen],
+      ...[terms.transfer === undefined ? null : storedTransfer(terms.transfer), judged.transferEnergy ?? null],
     ];
     return this.database.transaction(async (tx) => {
       await witness(tx, 'auto-delegation.set', projectId, { address, apiKeyId, ...terms });
@@ -132,6 +144,19 @@ export class AutoDelegations {
       await this.admit(tx, projectId);
       return { ...required(await this.row(tx, INSERT, columns)), isNew: true, costs };
     });
+  }
+
+  /** An address that can receive no energy has no transfer to simulate either: the first reason is more useful. */
+  private async judged<Costs>(
+    address: string,
+    judge: () => Judged<Costs> | Promise<Judged<Costs>>,
+  ): Promise<Judged<Costs>> {
+    try {
+      return await judge();
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== 'TRANSFER_WOULD_FAIL') throw error;
+      throw (await this.receivers.refusalOf(address)) ?? error;
+    }
   }
 
   /** Throws 404. */

@@ -84,6 +84,11 @@ export class RefillPurchases {
     });
   }
 
+  /** Buys nothing for the plan, because of a reason known in advance. */
+  refuse({ refill }: RefillPlan, code: string): Outcome {
+    return refill === undefined ? NOTHING : this.refused('order', code);
+  }
+
   /** Buys the plan's refill at the chain's time `clockMs`. Throws database errors other than refusals. */
   async buy(row: ClaimedAutoDelegation, { refill }: RefillPlan, clockMs: number): Promise<Outcome> {
     switch (refill?.kind) {

@@ -11,7 +11,7 @@ import { Repeater } from '../../platform/support/repeat.js';
 import { ChainUnavailableError } from '../../platform/chain/errors.js';
 import { TronClient } from '../../platform/chain/tron.client.js';
 import { Config } from '../../platform/config/config.js';
-import { messageOf } from '../../domain/errors.js';
+import { ApiError, messageOf } from '../../domain/errors.js';
 import { Log } from '../../platform/observability/logger.js';
 import { Metrics } from '../../platform/observability/metrics.js';
 import { ReceiverCheck } from '../orders/receiver.js';
@@ -24,6 +24,7 @@ import {
 import { EnergyReadings, type EnergyReading } from './energy-readings.js';
 import { RefillPurchases, type Outcome } from './refill-purchases.js';
 import { planRefill, type RefillPlan } from './refill-plan.js';
+import { RefillSize } from './refill-size.js';
 import { grouped, isCredible, isJustDelegated, rentalsOf } from './rentals.js';
 
 /** Interval between searches for due rows. */
@@ -60,6 +61,7 @@ export class Refills implements BeforeApplicationShutdown, OnModuleDestroy {
   constructor(
     private readonly claims: AutoDelegationClaims,
     private readonly readings: EnergyReadings,
+    private readonly sizes: RefillSize,
     private readonly purchases: RefillPurchases,
     private readonly receivers: ReceiverCheck,
     private readonly client: TronClient,
@@ -148,7 +150,7 @@ export class Refills implements BeforeApplicationShutdown, OnModuleDestroy {
         await this.claims.record(row, await this.readAndRefill(row, legs.get(row.id) ?? []));
       } catch (error) {
         const fault = { autoDelegationId: row.id.toString(), fault: messageOf(error) };
-        if (error instanceof ChainUnavailableError) {
+        if (isChainUnavailable(error)) {
           this.restMs = RETRY_MS;
           this.log.debug(fault, 'auto-delegation check postponed');
         } else this.log.error({ ...fault, err: error }, 'failed to check an auto-delegation');
@@ -170,12 +172,16 @@ export class Refills implements BeforeApplicationShutdown, OnModuleDestroy {
     // Less than our own delegations provide: the reading is stale or wrong.
     if (!isCredible(reading, legs)) return { ...unchangedState(row), dueInMs: READ_AGAIN_MS };
     const usedAtMs = row.used_at?.getTime() ?? clockMs;
-    const plan = planOf({ row, legs, reading, clockMs, usedAtMs });
+    const { row: sized, transferEnergy, refusal: transferRefusal } = await this.sizes.of(row);
+    const plan = planOf({ row: sized, legs, reading, clockMs, usedAtMs });
     if (plan.refill !== undefined && isJustDelegated(legs, this.client.pool.head?.number ?? 0)) {
       return { ...unchangedState(row), dueInMs: NEXT_BLOCK_MS };
     }
-    const outcome = await this.purchases.buy(row, plan, clockMs);
-    return this.stateAfterPurchase(row, { plan, outcome, usedAtMs, legs, reading });
+    const outcome =
+      transferRefusal === undefined
+        ? await this.purchases.buy(sized, plan, clockMs)
+        : this.purchases.refuse(plan, transferRefusal);
+    return { ...this.stateAfterPurchase(row, { plan, outcome, usedAtMs, legs, reading }), transferEnergy };
   }
 
   private stateAfterPurchase(
@@ -203,6 +209,9 @@ export class Refills implements BeforeApplicationShutdown, OnModuleDestroy {
     return { ...unchangedState(row), ...nextTry(row.failures), failures: row.failures + 1, pauseReason: reason };
   }
 }
+
+const isChainUnavailable = (error: unknown): boolean =>
+  error instanceof ChainUnavailableError || (error instanceof ApiError && error.code === 'CHAIN_UNAVAILABLE');
 
 interface PurchaseResult {
   readonly plan: RefillPlan;

@@ -2,6 +2,7 @@
 import { Injectable } from '@nestjs/common';
 import {
   autoDelegationBody,
+  levelsOf,
   type AutoDelegationJson,
   type AutoDelegationTerms,
   type Shown,
@@ -26,9 +27,10 @@ export class AutoDelegationAnswers {
 
   async one(projectId: string, { row, shown }: ShownAutoDelegation): Promise<OneAutoDelegation> {
     const key = (await this.keys.list(projectId, true)).find(({ id }) => id === row.api_key_id);
+    const levels = levelsOf(row);
     const terms = {
-      keepEnergy: energy(row.keep_energy),
-      refillBelow: energy(row.refill_below),
+      keepEnergy: energy(levels.keep_energy),
+      refillBelow: energy(levels.refill_below),
       durationSec: row.duration_sec,
     };
     return given<OneAutoDelegation>({
@@ -81,6 +83,10 @@ export function autoDelegationShape(row: AutoDelegationJson, shown: Shown): Auto
     spent_today: money(BigInt(spent)),
     chooses_duration: row.auto_duration === true ? true : undefined,
     measured_uses: body.measured_uses,
+    transfer_to: body.transfer_to,
+    transfer_amount: body.transfer_amount,
+    token: body.token,
+    transfer_energy: body.transfer_energy,
     max_sun_per_energy: body.max_sun_per_energy,
     until: body.until,
     pause: body.pause,

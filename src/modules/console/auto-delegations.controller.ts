@@ -87,8 +87,8 @@ export class AutoDelegationPagesController {
     const terms = await this.termsOf(request);
     const apiKeyId = await this.payingKey(project, address);
     const whose = { projectId: project, address, apiKeyId };
-    const price = () => this.answers.costs(terms);
-    return this.answers.one(project, await this.autoDelegations.set(whose, terms, price, audited(authorOf(caller))));
+    const judge = async () => ({ costs: await this.answers.costs(terms) });
+    return this.answers.one(project, await this.autoDelegations.set(whose, terms, judge, audited(authorOf(caller))));
   }
 
   @Post(':address/cap')
@@ -129,6 +129,7 @@ export class AutoDelegationPagesController {
     return { done: true };
   }
 
+  /** The console asks no node: a worker simulates a transfer at its next check. */
   private async termsOf(request: AutoDelegationRequest): Promise<AutoDelegationTerms> {
     return termsOf(request, longestDurationSec(await this.prices.list()));
   }

@@ -170,6 +170,11 @@ export interface AutoDelegationShape {
   readonly status: 'active' | 'asleep' | 'paused' | 'ended';
   readonly keep_energy: number;
   readonly refill_below: number;
+  /** The transfer that sizes refills. */
+  readonly transfer_to?: string;
+  readonly transfer_amount?: string;
+  readonly token?: string;
+  readonly transfer_energy?: number;
   readonly duration_sec: number;
   /** True if the service chooses each duration, beginning with `duration_sec`. */
   readonly chooses_duration?: boolean;
@@ -222,6 +227,10 @@ export interface SetAutoDelegation {
   readonly daily_cap_credits: number;
   readonly idle_after_sec?: number;
   readonly until?: string;
+  /** A transfer that was set over the API, which stays. */
+  readonly transfer_to?: string;
+  readonly transfer_amount?: string;
+  readonly token?: string;
 }
 
 /** The terms with every default resolved. */

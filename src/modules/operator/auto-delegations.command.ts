@@ -104,7 +104,7 @@ function addSet(group: Command, context: CliContext): void {
         }
         const terms = await judged(parts, options);
         const whose = { projectId, address: of, apiKeyId: key.id };
-        const notJudged = () => undefined;
+        const notJudged = () => ({ costs: undefined });
         printOne(context, await parts.get(AutoDelegations).set(whose, terms, notJudged, witness));
       });
     });
@@ -172,6 +172,7 @@ function printOne(context: CliContext, found: ShownAutoDelegation): void {
     ['Paused', body.pause && `${body.pause.reason}, since ${body.pause.since}`],
     ['Keep', body.keep_energy],
     ['Refill below', body.refill_below],
+    ['Sized by transfer to', body.transfer_to],
     ['Rent for', rentalTimeOf(found.row, durationText(body.duration_sec))],
     ['Maximum price', body.max_sun_per_energy && `${body.max_sun_per_energy.toString()} sun per energy`],
     ['Daily cap', body.daily_cap_credits],

@@ -22,6 +22,6 @@ import { TransferSizing } from './transfer-sizing.js';
     TransferSizing,
     QuotesService,
   ],
-  exports: [Rates, Market, SalesTerms, SaleBounds, QuotesService],
+  exports: [Rates, Market, SalesTerms, SaleBounds, TransferSizing, QuotesService],
 })
 export class PricingModule {}

@@ -85,7 +85,7 @@ export const BASELINE_OBJECTS: Readonly<Record<string, string>> = {
   'table archived_orders': '7563fcc66431',
   'table asset_rate': 'a8eb97bd5574',
   'table audit_log': '2be17e8887ec',
-  'table auto_delegation': 'c14a586bb687',
+  'table auto_delegation': 'f7210b73bed4',
   'table blacklisted_address': '3a2d62836dab',
   'table broadcast': '77328caa95f8',
   'table chain_tx': '4045e0c31529',

@@ -46,10 +46,12 @@ export const AUTO_DELEGATION_IDENTITY = ['project_id', 'address'] as const;
 /** The terms that the project sets. */
 export const AUTO_DELEGATION_TERMS = [
   ...['api_key_id', 'keep_energy', 'refill_below', 'duration_sec', 'max_sun_per_energy', 'daily_cap_credits'],
-  ...['idle_after_sec', 'until', 'changed_at', 'auto_duration'],
+  ...['idle_after_sec', 'until', 'changed_at', 'auto_duration', 'transfer'],
 ] as const;
-/** The schedule of the next check. */
-export const AUTO_DELEGATION_TURNS = ['asleep', 'failures', 'used_at', 'due_at', 'check_at', 'fence'] as const;
+/** The schedule of the next check, and the energy that its transfer last needed. */
+export const AUTO_DELEGATION_TURNS = [
+  ...['asleep', 'failures', 'used_at', 'due_at', 'check_at', 'fence', 'transfer_energy'],
+] as const;
 export const AUTO_DELEGATION_PURCHASES = [
   ...['id', 'project_id', 'address', 'created_at', 'purchases', 'open_order_id', 'spent_credits', 'spent_on'],
 ] as const;

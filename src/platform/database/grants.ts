@@ -78,7 +78,7 @@ const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>
   auto_delegation: {
     api: {
       select: 'all',
-      insert: { only: [...AUTO_DELEGATION_IDENTITY, ...AUTO_DELEGATION_TERMS, 'due_at'] },
+      insert: { only: [...AUTO_DELEGATION_IDENTITY, ...AUTO_DELEGATION_TERMS, 'due_at', 'transfer_energy'] },
       update: { only: [...AUTO_DELEGATION_TERMS, ...AUTO_DELEGATION_TURNS] },
       delete: 'all',
     },
@@ -86,7 +86,7 @@ const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>
     worker: { select: 'all', update: { but: [...AUTO_DELEGATION_TERMS, ...AUTO_DELEGATION_PURCHASES] } },
     cli: {
       select: 'all',
-      insert: { only: [...AUTO_DELEGATION_IDENTITY, ...AUTO_DELEGATION_TERMS, 'due_at'] },
+      insert: { only: [...AUTO_DELEGATION_IDENTITY, ...AUTO_DELEGATION_TERMS, 'due_at', 'transfer_energy'] },
       update: { only: [...AUTO_DELEGATION_TERMS, ...AUTO_DELEGATION_TURNS] },
       delete: 'all',
     },

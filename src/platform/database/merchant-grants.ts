@@ -98,7 +98,7 @@ export const MERCHANT_TABLES: Readonly<Record<string, MerchantTable>> = {
   auto_delegation: {
     access: {
       select: 'all',
-      insert: { only: [...AUTO_DELEGATION_IDENTITY, ...AUTO_DELEGATION_TERMS, 'due_at'] },
+      insert: { only: [...AUTO_DELEGATION_IDENTITY, ...AUTO_DELEGATION_TERMS, 'due_at', 'transfer_energy'] },
       update: { only: [...AUTO_DELEGATION_TERMS, ...AUTO_DELEGATION_TURNS] },
       delete: 'all',
     },

@@ -47,6 +47,8 @@ export const AUTO = {
         'The address does not exist on chain yet. Activate it, and refills continue automatically.',
       RECEIVER_NOT_SUPPORTED:
         'The address is a contract or one of our own. TRON delegates energy to other accounts only: choose another address.',
+      TRANSFER_WOULD_FAIL:
+        'The transfer that sizes its refills would fail, so nothing is bought for it. Fund the sender or change the transfer over the API.',
       CAPACITY_UNAVAILABLE: 'The pool has too little free energy at present. We retry automatically.',
       CHAIN_UNAVAILABLE: 'The chain cannot be read at present. We retry automatically.',
       SERVICE_UNAVAILABLE: 'The service is busy. We retry automatically.',

@@ -122,6 +122,14 @@ export class AutoDelegation {
   @Column({ type: 'integer', name: 'daily_uses', array: true, nullable: true })
   dailyUses!: number[] | null;
 
+  /** The transfer that sizes refills; `keepEnergy` and `refillBelow` are then the least. */
+  @Column({ type: 'json', nullable: true })
+  transfer!: object | null;
+
+  /** The energy that the transfer last needed. */
+  @Column({ ...BIGINT, name: 'transfer_energy', nullable: true })
+  transferEnergy!: bigint | null;
+
   @Column({ ...TIMESTAMPTZ, name: 'created_at' })
   createdAt!: Date;
 

@@ -1921,6 +1921,9 @@ CREATE TABLE auto_delegation (
   -- The blocks with a use in each UTC day of the chain's clock: in the day uses_on and the days before it, newest first.
   uses_on date,
   daily_uses integer[],
+  -- The transfer that sizes refills, and the energy that it last needed. keep_energy and refill_below are then the least.
+  transfer json,
+  transfer_energy bigint CHECK (transfer_energy >= 0),
   -- One for each address of a project.
   CONSTRAINT auto_delegation_address UNIQUE (project_id, address),
   CONSTRAINT auto_delegation_check CHECK (refill_below > 0 AND refill_below <= keep_energy),

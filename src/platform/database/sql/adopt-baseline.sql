@@ -41,7 +41,7 @@ ALTER TABLE orders ALTER COLUMN reference DROP DEFAULT, ALTER COLUMN metadata DR
   ADD COLUMN transfer json, ADD COLUMN energy_fee_sun bigint;
 ALTER TABLE order_extension ADD COLUMN expected_uses integer, ADD COLUMN fee_limit_sun bigint;
 ALTER TABLE auto_delegation ADD COLUMN auto_duration boolean NOT NULL DEFAULT false, ADD COLUMN uses_on date,
-  ADD COLUMN daily_uses integer[];
+  ADD COLUMN daily_uses integer[], ADD COLUMN transfer json, ADD COLUMN transfer_energy bigint CHECK (transfer_energy >= 0);
 ALTER TABLE credit_entry ALTER COLUMN api_key_id DROP DEFAULT;
 
 -- The same condition in a form that a dump and a restore do not change.

@@ -68,6 +68,8 @@ interface Typed {
   readonly sleep: string;
   readonly most: string;
   readonly until: string;
+  /** Set over the API alone, and kept by a change here. */
+  readonly transfer?: Pick<SetAutoDelegation, 'transfer_to' | 'transfer_amount' | 'token'>;
 }
 
 function typedOf(present: OneAutoDelegation | undefined): Typed {
@@ -84,6 +86,19 @@ function typedOf(present: OneAutoDelegation | undefined): Typed {
     sleep: span(present.idle_after_sec),
     most: most === undefined ? '' : grouped(most),
     until: until?.slice(0, 16) ?? '',
+    ...(present.transfer_to !== undefined && { transfer: transferOf(present) }),
+  };
+}
+
+function transferOf({
+  transfer_to: to,
+  transfer_amount: amount,
+  token,
+}: OneAutoDelegation): NonNullable<Typed['transfer']> {
+  return {
+    ...(to !== undefined && { transfer_to: to }),
+    ...(amount !== undefined && { transfer_amount: amount }),
+    ...(token !== undefined && { token }),
   };
 }
 
@@ -117,6 +132,7 @@ function judged(typed: Typed) {
     ...(sleep !== null && { idle_after_sec: toJsonInteger(sleep) }),
     ...(most !== null && { max_sun_per_energy: toJsonInteger(most) }),
     ...(typed.until !== '' && { until: `${typed.until}:00Z` }),
+    ...typed.transfer,
   };
   return { faults, terms };
 }
