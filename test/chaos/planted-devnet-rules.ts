@@ -120,4 +120,17 @@ export const PLANTED_DEVNET: readonly PlantedBug[] = [
     ),
     test: { file: 'devnet/stake-precompiles.test.ts', title: 'ResourceV2, locked and unlocked energy' },
   },
+  {
+    name: 'the local chain finds a precompiled contract behind foreign bits',
+    changes: one(
+      `${DEVNET}/evm.ts`,
+      'precompileFor(run.calledWord ?? BigInt(address.toString()), run.rules',
+      'precompileFor(BigInt(address.toString()), run.rules',
+    ),
+    test: {
+      file: 'devnet/precompiles.test.ts',
+      title:
+        'a word with bits above the address names no precompiled contract (PrecompiledContracts.getContractForAddress)',
+    },
+  },
 ];

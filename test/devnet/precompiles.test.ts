@@ -32,6 +32,12 @@ test('an address without precompiled contract gives nothing, for the price of th
   expect(await call(latest, 0x77, ABC)).toEqual(NOTHING);
 });
 
+test('a word with bits above the address names no precompiled contract (PrecompiledContracts.getContractForAddress)', async () => {
+  for (const prefix of [0x41n, 1n])
+    for (const address of [2n, 0x1000013n])
+      expect(await call(latest, (prefix << 160n) + address, ABC)).toEqual(NOTHING);
+});
+
 test('0x02 is SHA-256; 0x03 is SHA-256 of the first 20 bytes of SHA-256 (PrecompiledContracts.Ripempd160)', async () => {
   const twice = hash('sha256', hash('sha256', ABC).slice(0, 40));
   for (const chain of [latest, former]) {

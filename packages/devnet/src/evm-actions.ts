@@ -9,7 +9,7 @@ import { Overlay } from './state.js';
 /** An opcode's action, after its energy was charged. `original` is @ethereumjs/evm's implementation. */
 export type Action = (run: Run, state: RunState, original: () => Promise<void>) => void | Promise<void>;
 
-export const ADDRESS_MASK = (1n << 160n) - 1n;
+const ADDRESS_MASK = (1n << 160n) - 1n;
 export const LONG_MAX = (1n << 63n) - 1n;
 const INT_MAX = (1n << 31n) - 1n;
 const MEMORY_MAX = 3 * 1024 * 1024;

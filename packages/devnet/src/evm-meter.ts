@@ -122,6 +122,8 @@ export class Run {
   readonly usedBy = new Map<string, bigint>();
   readonly internal = new InternalTransactions();
   private readonly frames: OpenFrame[] = [];
+  /** The whole word of the address that the newest call opcode named. */
+  calledWord: bigint | undefined;
   /** The token of the call that is about to begin. */
   private brought: (Token & { readonly from: string; readonly to: string }) | undefined;
   readonly addresses = new WeakMap<CreateMessage, Address>();
@@ -184,7 +186,7 @@ export class Run {
     this.vmState.atCheckpoint = brought;
     const token = brought ?? NO_TOKEN;
     const sender = tronAddress(message.caller);
-    if (to !== undefined && isPrecompiled(BigInt(message.codeAddress.toString()), this.rules)) {
+    if (to !== undefined && isPrecompiled(this.calledWord ?? 0n, this.rules)) {
       this.frames.push({ hash: '', index: undefined, caller: sender, token, version });
       return;
     }

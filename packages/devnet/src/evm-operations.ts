@@ -7,7 +7,7 @@ import { contractAt } from './contract-store.js';
 import { leaveVoting } from './contract-votes.js';
 import { TransferHalt, VmHalt } from './energy.js';
 import { NodeError } from './errors.js';
-import { type Action, ADDRESS_MASK, LONG_MAX, addressOf, contextOf, refresh, selfOf } from './evm-actions.js';
+import { type Action, LONG_MAX, addressOf, contextOf, refresh, selfOf } from './evm-actions.js';
 import type { Run, RunState } from './evm-meter.js';
 import { STAKE_OPERATIONS } from './evm-stake.js';
 import { VOTE_OPERATIONS } from './evm-votes.js';
@@ -80,8 +80,7 @@ const call: Action = (run, state, original) => {
     const receiver = addressOf(to);
     if (receiver === selfOf(state)) throw halt(state, 'transfer trx failed: Cannot transfer TRX to yourself.');
     // TRON (MUtil.transfer): a call of a precompiled contract creates no account for the value.
-    const isMissing = isPrecompiled(to & ADDRESS_MASK, run.rules) && accountAt(run.vmState.top, receiver) === undefined;
-
+    const isMissing = isPrecompiled(to, run.rules) && accountAt(run.vmState.top, receiver) === undefined;
     if (isMissing) throw new VmHalt('Program$BytecodeExecutionException', 'transfer failure', 'UNKNOWN');
   }
   return original();
@@ -181,7 +180,8 @@ const blockHash: Action = (run, state) => {
 function calling(outAt: number, action: Action): Action {
   return async (run, state, original) => {
     const { _store: store, _len: height } = state.stack;
-    const target = (store[height - 2] ?? 0n) & ADDRESS_MASK;
+    const target = store[height - 2] ?? 0n;
+    run.calledWord = target;
     if (!isPrecompiled(target, run.rules)) return action(run, state, original);
     const out = store[height - outAt] ?? 0n;
     await action(run, state, original);

@@ -111,7 +111,7 @@ class Machine {
     });
     inside.getPrecompile = (address) => {
       const run = this.current;
-      return precompileFor(BigInt(address.toString()), run.rules, () => ({
+      return precompileFor(run.calledWord ?? BigInt(address.toString()), run.rules, () => ({
         rules: run.rules,
         state: run.vmState.top,
         caller: run.caller,

@@ -101,7 +101,10 @@ function precompileAt(address: bigint, rules: VmRules): Precompile | undefined {
   return found?.rule === undefined || rules[found.rule] ? found : undefined;
 }
 
-/** Returns true if a precompiled contract has this address (20 bytes) under the rules. */
+/**
+ * Returns true if a precompiled contract has this address under the rules. TRON compares the whole word: bits above the
+ * address name no precompiled contract.
+ */
 export function isPrecompiled(address: bigint, rules: VmRules): boolean {
   return precompileAt(address, rules) !== undefined;
 }

@@ -16,7 +16,7 @@ export const LIMIT = 200_000;
 const OWN_ENERGY = 40 + 6 * 3 + 2;
 
 /** Calls `address` with `input` (hex) from a constant creation, and measures the energy of the call. */
-export async function callPrecompiled(chain: Client, address: number, input: string): Promise<Result> {
+export async function callPrecompiled(chain: Client, address: number | bigint, input: string): Promise<Result> {
   const program = (codeSize: number): string =>
     assemble(
       `${String(input.length / 2)} ${String(codeSize)} 0 CODECOPY ` +
