@@ -6,6 +6,8 @@ const quotes = (title: string): NamedTest => ({ file: 'integration/quotes-uses.t
 const orders = (title: string): NamedTest => ({ file: 'integration/orders-uses.test.ts', title });
 const extensions = (title: string): NamedTest => ({ file: 'integration/extension-terms.test.ts', title });
 const refills = (title: string): NamedTest => ({ file: 'integration/auto-delegation-refills.test.ts', title });
+const limits = (title: string): NamedTest => ({ file: 'integration/fee-limits.test.ts', title });
+const feeLimit = (title: string): NamedTest => ({ file: 'unit/fee-limit.test.ts', title });
 const burn = (title: string): NamedTest => ({ file: 'unit/burn-outlook.test.ts', title });
 
 const SIZING = 'modules/quotes/transfer-sizing.ts';
@@ -111,6 +113,38 @@ export const PLANTED_USES: readonly PlantedBug[] = [
       'addressWord(toHex) + uintWord(amount > 0n ? 1n : amount)',
     ),
     test: quotes('is simulated with its amount'),
+  },
+  {
+    name: 'a fee limit above what the chain accepts is answered',
+    changes: one(
+      'domain/fee-limit.ts',
+      'if (maxFeeLimitSun === undefined || needed <= maxFeeLimitSun)',
+      'if (maxFeeLimitSun === undefined || needed > 0n)',
+    ),
+    test: feeLimit('never exceeds the chain’s highest'),
+  },
+  {
+    name: 'an order forgets the highest fee limit of its price',
+    changes: one(
+      'modules/orders/accept-statement.ts',
+      '(terms.maxFeeLimitSun ?? null)',
+      '(terms.maxFeeLimitSun === 0n ? 0n : null)',
+    ),
+    test: limits('an order answers the fee limit of its price for ever'),
+  },
+  {
+    name: 'an extension hides that its fee limit is too low',
+    changes: one(
+      'modules/orders/orders.dto.ts',
+      'row.fee_limit_capped === true &&',
+      'row.fee_limit_capped === false &&',
+    ),
+    test: limits('an extension answers the fee limit of its own price'),
+  },
+  {
+    name: 'the highest fee limit of one node against another is the higher one',
+    changes: one('platform/chain/chain-parameters.ts', '(one < other ? -1 : 1)', '(one < other ? 1 : -1)'),
+    test: feeLimit('nodes that name different highest fee limits still agree on prices'),
   },
   {
     name: 'free and staked bandwidth are added up',

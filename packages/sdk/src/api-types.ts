@@ -258,6 +258,11 @@ export interface EnergyOrder {
    * chain stops a call at its fee_limit, even when rented energy is left.
    */
   readonly fee_limit_sun?: number | undefined;
+  /**
+   * Present when spending all of the energy in one transaction needs a higher fee_limit than the chain accepts
+   * (getMaxFeeLimit). fee_limit_sun is then the chain's highest, and the energy takes several transactions.
+   */
+  readonly fee_limit_capped?: true | undefined;
   /** True if the outcome is final: solid on chain, or refused. */
   readonly settled: boolean;
   /** True if the outcome is unknown or the operator should check the order. */
@@ -767,6 +772,11 @@ export interface Order {
    */
   readonly fee_limit_sun?: number | undefined;
   /**
+   * Present when spending all of the energy in one transaction needs a higher fee_limit than the chain accepts
+   * (getMaxFeeLimit). fee_limit_sun is then the chain's highest, and the energy takes several transactions.
+   */
+  readonly fee_limit_capped?: true | undefined;
+  /**
    * Energy in the delivering block; never less than energy. During the rental, a shortfall of more than 1 % is
    * topped up if the pool has room, which adds an entry to delegations.
    */
@@ -807,6 +817,11 @@ export interface Order {
     readonly price_per_use_sun?: number | undefined;
     /** As fee_limit_sun of the order, at the energy price of the extension. */
     readonly fee_limit_sun?: number | undefined;
+    /**
+     * Present when spending all of the energy in one transaction needs a higher fee_limit than the chain accepts
+     * (getMaxFeeLimit). fee_limit_sun is then the chain's highest, and the energy takes several transactions.
+     */
+    readonly fee_limit_capped?: true | undefined;
     /** Time of the charge, by the service's clock. */
     readonly at: string;
   }[] | undefined;
@@ -953,6 +968,16 @@ export interface PricedAutoDelegation {
   readonly idle_cost_credits_per_day?: number | undefined;
   /** Cost of a refill from `refill_below` at current prices. */
   readonly cost_per_refill_credits?: number | undefined;
+  /**
+   * The least fee_limit of a transaction that spends `keep_energy`, at the current energy price. The chain stops a
+   * call at its fee_limit, even when rented energy is left.
+   */
+  readonly fee_limit_sun?: number | undefined;
+  /**
+   * Present when spending all of the energy in one transaction needs a higher fee_limit than the chain accepts
+   * (getMaxFeeLimit). fee_limit_sun is then the chain's highest, and the energy takes several transactions.
+   */
+  readonly fee_limit_capped?: true | undefined;
   /** Duration of the next purchase, chosen by the service. Absent if the request named duration_sec. */
   readonly chosen_duration_sec?: number | undefined;
   /**
@@ -1003,6 +1028,11 @@ export interface Quote {
    * even when rented energy is left.
    */
   readonly fee_limit_sun: number;
+  /**
+   * Present when spending all of the energy in one transaction needs a higher fee_limit than the chain accepts
+   * (getMaxFeeLimit). fee_limit_sun is then the chain's highest, and the energy takes several transactions.
+   */
+  readonly fee_limit_capped?: true | undefined;
   /**
    * Based on the receiver's own token balance, not on the recipient of its transfer. unknown: the request named an
    * energy or a transfer, or the balance was not read.
@@ -1132,6 +1162,11 @@ export interface Simulation {
    * with a lower one, the call ends in OUT_OF_ENERGY despite enough energy. Bandwidth is not part of it.
    */
   readonly fee_limit_sun?: number | undefined;
+  /**
+   * Present when spending all of the energy in one transaction needs a higher fee_limit than the chain accepts
+   * (getMaxFeeLimit). fee_limit_sun is then the chain's highest, and the energy takes several transactions.
+   */
+  readonly fee_limit_capped?: true | undefined;
   /** Bytes of bandwidth that the signed call takes, when it succeeds: one signature, no memo. */
   readonly bandwidth_needed?: number | undefined;
   /**
@@ -1180,6 +1215,11 @@ export interface Simulation {
      * even when rented energy is left.
      */
     readonly fee_limit_sun: number;
+    /**
+     * Present when spending all of the energy in one transaction needs a higher fee_limit than the chain accepts
+     * (getMaxFeeLimit). fee_limit_sun is then the chain's highest, and the energy takes several transactions.
+     */
+    readonly fee_limit_capped?: true | undefined;
     /**
      * Based on the receiver's own token balance, not on the recipient of its transfer. unknown: the request named
      * an energy or a transfer, or the balance was not read.

@@ -1,6 +1,7 @@
 /** Prices of keeping an address supplied, at current rates. */
 import { Injectable } from '@nestjs/common';
 import { ApiError } from '../../domain/errors.js';
+import { feeLimitFor } from '../../domain/fee-limit.js';
 import { usesOfRefill } from '../../domain/price.js';
 import { divCeil, energy, toJsonInteger, type Energy } from '../../domain/units.js';
 import {
@@ -11,7 +12,7 @@ import {
   type PricedTime,
   type SaleFigures,
 } from '../quotes/direct-price.js';
-import { pricePerUse } from '../quotes/quote.dto.js';
+import { feeLimitMembers, pricePerUse } from '../quotes/quote.dto.js';
 import { QuotesService } from '../quotes/quotes.service.js';
 import { TransferSizing } from '../quotes/transfer-sizing.js';
 import {
@@ -153,6 +154,7 @@ export class AutoDelegationPrices {
     return unlessUnknown(() => ({
       ...(row.auto_duration === true && { chosen_duration_sec: this.durationFor(row, terms, clockMs) }),
       durations: durationCosts(this.quotes.figures, terms),
+      ...feeLimitMembers(feeLimitFor(terms.keepEnergy, this.quotes.figures.fees)),
     }));
   }
 

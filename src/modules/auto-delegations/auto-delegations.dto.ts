@@ -4,7 +4,7 @@ import { PageQuery } from '../../platform/http/body/page-query.js';
 import { invalidField } from '../../domain/errors.js';
 import { momentOf } from '../../domain/moment.js';
 import { credits, energy, type Credits, type Energy } from '../../domain/units.js';
-import { IsDuration, IsEnergy } from '../quotes/quote.dto.js';
+import { IsDuration, IsEnergy, type FeeLimitMembers } from '../quotes/quote.dto.js';
 import { TransferMembers, transferOf } from '../quotes/transfer.dto.js';
 import type { TokenTransfer } from '../quotes/transfer-sizing.js';
 import { usualDurationSec } from './duration-choice.js';
@@ -202,8 +202,8 @@ export interface DurationCost {
   readonly price_per_use_sun: number;
 }
 
-/** As AutoDelegationCosts. */
-export interface DurationCosts {
+/** As AutoDelegationCosts. The fee limit is that of a transaction that spends `keep_energy`. */
+export interface DurationCosts extends Partial<FeeLimitMembers> {
   /** Only if the request named no duration. */
   readonly chosen_duration_sec?: number;
   readonly durations?: readonly DurationCost[];

@@ -10,6 +10,7 @@ import {
   type Operation,
   type Parameter,
 } from '../../platform/http/openapi/openapi.js';
+import { feeLimitCappedSchema } from '../quotes/quote.openapi.js';
 import {
   AUTO_DELEGATION_STATUSES,
   AutoDelegationActRequest,
@@ -97,6 +98,13 @@ const PRICED = answerSchema<PricedAutoDelegationBody>({
   cost_per_refill_credits: sometimes(
     integerSchema('Cost of a refill from `refill_below` at current prices.', 10_140_000),
   ),
+  fee_limit_sun: sometimes(
+    integerSchema(
+      'The least fee_limit of a transaction that spends `keep_energy`, at the current energy price. The chain stops a call at its fee_limit, even when rented energy is left.',
+      26_000_000,
+    ),
+  ),
+  fee_limit_capped: sometimes(feeLimitCappedSchema()),
   chosen_duration_sec: sometimes(
     integerSchema(
       'Duration of the next purchase, chosen by the service. Absent if the request named duration_sec.',
@@ -134,6 +142,7 @@ const PRICED_EXAMPLE: PricedAutoDelegationBody = {
   ...AUTO_DELEGATION_EXAMPLE,
   idle_cost_credits_per_day: 50_700_000,
   cost_per_refill_credits: 10_140_000,
+  fee_limit_sun: 26_000_000,
   chosen_duration_sec: 86_400,
   durations: [
     {

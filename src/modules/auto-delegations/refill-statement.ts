@@ -12,14 +12,15 @@ const BUY = {
   text: `SELECT created, order_id FROM buy_for_auto_delegation(p_auto => $1, p_fence => $2, p_number => $3, p_hash => $4,
     p_energy => $5, p_duration => $6, p_price => $7, p_credits => $8, p_rate => $9, p_amount => $10, p_leg_slack => $11,
     p_legs_max => $12, p_refusal => $13, p_request_id => $14, p_energy_fee => $15,
-    p_expected_uses => $16)`,
+    p_expected_uses => $16, p_max_fee_limit => $17)`,
 };
 
 const EXTEND = {
   name: 'extend_for_auto_delegation',
   text: `SELECT created FROM extend_for_auto_delegation(p_auto => $1, p_fence => $2, p_number => $3, p_hash => $4,
     p_order => $5, p_duration => $6, p_price => $7, p_credits => $8, p_rate => $9, p_head => $10, p_longest => $11,
-    p_refusal => NULL, p_request_id => $12, p_expected_uses => $13, p_fee_limit => $14)`,
+    p_refusal => NULL, p_request_id => $12, p_expected_uses => $13, p_fee_limit => $14,
+    p_fee_limit_capped => $15)`,
 };
 
 /** The database's code when something has happened since the check that found the need. */
@@ -53,6 +54,7 @@ export async function buy(database: Database, claimed: ClaimedAutoDelegation, te
       ...[claimed.id, claimed.fence, claimed.purchases + 1n, hash, energy, durationSec, terms.priceSun, terms.credits],
       ...[terms.rate, terms.amountSun, terms.legSlackSun, terms.legsMax, null, nextKey(claimed), terms.energyFeeSun],
       expectedUses,
+      terms.maxFeeLimitSun ?? null,
     ]);
     return { orderId: row?.created === true ? row.order_id : undefined };
   });
@@ -70,6 +72,7 @@ export async function extend(
     await database.query(EXTEND, [
       ...[claimed.id, claimed.fence, claimed.purchases + 1n, hash, orderId, durationSec, priceSun, credits, rate],
       ...[new Date(headAtMs), longestSec, nextKey(claimed), expectedUses, terms.feeLimitSun],
+      terms.isFeeLimitCapped,
     ]);
     return { orderId };
   });

@@ -22,6 +22,7 @@ export interface OrderRecord extends OrderListRow {
   readonly test: boolean;
   readonly expected_uses: number | null;
   readonly energy_fee_sun: bigint | null;
+  readonly max_fee_limit_sun: bigint | null;
   /** Recorded number of idempotent replays; null if none is recorded. */
   readonly replays: bigint | null;
   readonly replayed_at: Date | null;
@@ -91,7 +92,7 @@ export interface OrderRecords {
 const ORDER = `SELECT o.id, o.project_id, o.key, o.kind, o.status, o.settled, o.needs_attention, o.receive_address, o.energy,
     o.duration_sec, o.credits, o.created_at, o.delivered_at, o.ends_at, o.reclaimed_at, o.error_code, o.error, o.quote_id,
     o.price_sun, o.trx_usd_e8, o.delivered_energy, o.request_id, o.reference, o.metadata, o.test,
-    o.expected_uses, o.energy_fee_sun, r.replays, r.last_at AS replayed_at, u.before_energy, u.before_block, u.after_energy, u.after_block, project_order_legs(o.id) AS legs,
+    o.expected_uses, o.energy_fee_sun, o.max_fee_limit_sun, r.replays, r.last_at AS replayed_at, u.before_energy, u.before_block, u.after_energy, u.after_block, project_order_legs(o.id) AS legs,
     project_order_compensations(o.id) AS compensations, ${DELIVERED_IN},
     clock_timestamp() AS read_at,
     ${END_CLOCK} AS chain_at,
@@ -113,7 +114,7 @@ const DELIVERIES = `SELECT d.id, d.endpoint_id AS webhook_id, w.url, d.event_key
   WHERE d.event_id = ANY ($1::bigint[]) ORDER BY d.id LIMIT 200`;
 
 const EXTENSIONS = `SELECT key, duration_sec, credits::float8 AS credits, created_at AS at, expected_uses,
-    price_sun::float8 AS price_sun, fee_limit_sun::float8 AS fee_limit_sun FROM order_extension
+    price_sun::float8 AS price_sun, fee_limit_sun::float8 AS fee_limit_sun, fee_limit_capped FROM order_extension
   WHERE order_id = $1 AND project_id = $2 ORDER BY number`;
 
 /** Reads only columns that the project may see. */

@@ -10,12 +10,14 @@ import { Database } from '../../platform/database/database.js';
 const CHAIN = {
   name: 'console_chain_fees',
   text: `SELECT value ->> 'energyFeeSun' AS energy_fee, value ->> 'transactionFeeSunPerByte' AS byte_fee,
+      value ->> 'maxFeeLimitSun' AS max_fee_limit,
       extract(epoch FROM clock_timestamp() - measured_at)::float8 AS age_sec FROM market_state WHERE name = 'chain'`,
 };
 
 interface ChainRow {
   readonly energy_fee: string | null;
   readonly byte_fee: string | null;
+  readonly max_fee_limit: string | null;
   readonly age_sec: number;
 }
 
@@ -52,7 +54,7 @@ export class SaleRecords {
     return {
       rules: sales,
       priceRows,
-      fees: { energyFeeSun, transactionFeeSunPerByte: perByte },
+      fees: { energyFeeSun, transactionFeeSunPerByte: perByte, maxFeeLimitSun: integerOf(chain.max_fee_limit) },
       rate: stored?.rate ?? rates.fallback,
     };
   }

@@ -48,7 +48,7 @@ export interface EnergyOrderBody
     Pick<OrderBody, SameMembers>,
     Required<Pick<OrderBody, 'energy' | 'duration_sec'>>,
     Partial<Pick<OrderBody, 'price_usd' | 'credits' | 'trx_usd'>>,
-    Pick<OrderBody, 'expected_uses' | 'price_per_use_sun' | 'fee_limit_sun'> {
+    Pick<OrderBody, 'expected_uses' | 'price_per_use_sun' | 'fee_limit_sun' | 'fee_limit_capped'> {
   readonly status: EnergyStatus;
 }
 
@@ -72,6 +72,7 @@ export function energyOrderBody(order: OrderBody): EnergyOrderBody {
     ...(order.expected_uses !== undefined && { expected_uses: order.expected_uses }),
     ...(order.price_per_use_sun !== undefined && { price_per_use_sun: order.price_per_use_sun }),
     ...(order.fee_limit_sun !== undefined && { fee_limit_sun: order.fee_limit_sun }),
+    ...(order.fee_limit_capped === true && { fee_limit_capped: true as const }),
     settled: order.settled,
     // The family's member means that this answer does not determine the next step; ours that the operator should act.
     needs_attention: order.needs_attention || status === 'unresolved',

@@ -53,6 +53,7 @@ const ENERGY_ORDER_ANSWER = answerSchema<EnergyOrderBody>({
   expected_uses: OF.expected_uses,
   price_per_use_sun: OF.price_per_use_sun,
   fee_limit_sun: OF.fee_limit_sun,
+  fee_limit_capped: OF.fee_limit_capped,
   settled: always(as(OF.settled, 'True if the outcome is final: solid on chain, or refused.')),
   needs_attention: always(
     as(OF.needs_attention, 'True if the outcome is unknown or the operator should check the order.'),

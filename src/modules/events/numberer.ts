@@ -67,7 +67,8 @@ const TAKE = {
             'trx_usd_e8', o.trx_usd_e8, 'delivered_energy', null, 'settled', false, 'needs_attention', false,
             'error_code', null, 'error', null, 'reference', o.reference, 'metadata', o.metadata,
             'created_at', o.created_at, 'delivered_at', null, 'ends_at', null,
-            'reclaimed_at', null, 'test', o.test, 'expected_uses', o.expected_uses, 'energy_fee_sun', o.energy_fee_sun),
+            'reclaimed_at', null, 'test', o.test, 'expected_uses', o.expected_uses, 'energy_fee_sun', o.energy_fee_sun,
+            'max_fee_limit_sun', o.max_fee_limit_sun),
           'legs', null, 'compensations', null)
           FROM open_orders o WHERE o.id = e.order_id) END) AS snapshot
     -- Once, and not for each event.

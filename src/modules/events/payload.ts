@@ -204,9 +204,10 @@ function orderRow({ order, legs, compensations, extensions = null }: OrderSnapsh
     receive_address: order.receive_address as string,
     energy: amountOrNull(order.energy),
     duration_sec: order.duration_sec as number | null,
-    // Both are absent in snapshots from before they existed.
+    // These are absent in snapshots from before they existed.
     expected_uses: (order.expected_uses ?? null) as number | null,
     energy_fee_sun: amountOrNull(order.energy_fee_sun ?? null),
+    max_fee_limit_sun: amountOrNull(order.max_fee_limit_sun ?? null),
     price_sun: amount(order.price_sun),
     credits: amount(order.credits),
     trx_usd_e8: amount(order.trx_usd_e8),

@@ -57,6 +57,7 @@ const ARGUMENTS: Readonly<Record<string, Value>> = {
   p_expected_uses: ({ terms }) => terms.expectedUses ?? null,
   p_transfer: ({ terms: { transfer } }) => (transfer === undefined ? null : transferJson(transfer)),
   p_energy_fee: ({ purchase, terms }) => (purchase.kind === 'rental' ? (terms.energyFeeSun ?? null) : null),
+  p_max_fee_limit: ({ purchase, terms }) => (purchase.kind === 'rental' ? (terms.maxFeeLimitSun ?? null) : null),
   p_price: ({ terms }) => terms.priceSun,
   p_credits: ({ terms }) => terms.credits,
   p_rate: ({ terms }) => terms.rate,

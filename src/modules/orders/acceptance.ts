@@ -175,6 +175,7 @@ function rowOfNewOrder({ kind, key, isTest, labels }: Purchase, result: AcceptRo
     duration_sec: terms.durationSec ?? null,
     expected_uses: terms.expectedUses ?? null,
     energy_fee_sun: terms.energyFeeSun ?? null,
+    max_fee_limit_sun: terms.maxFeeLimitSun ?? null,
     price_sun: terms.priceSun,
     credits: terms.credits,
     trx_usd_e8: terms.rate,

@@ -15,7 +15,7 @@ import type { TokenTransfer } from '../quotes/transfer-sizing.js';
 import type { OrderTerms, Prepared } from './purchase.js';
 import { chainUnavailable, ReceiverCheck } from './receiver.js';
 
-export type Sized = Pick<OrderTerms, 'amountSun' | 'legSlackSun' | 'legsMax' | 'energyFeeSun'>;
+export type Sized = Pick<OrderTerms, 'amountSun' | 'legSlackSun' | 'legsMax' | 'energyFeeSun' | 'maxFeeLimitSun'>;
 
 /** The inputs that decide how much capacity a sale needs, and in how many legs. */
 export interface Sale {
@@ -84,12 +84,13 @@ export class DirectTerms {
    */
   capacityOf({ energy: amount, durationSec, priceSun }: Sale): Sized | ApiError {
     try {
-      const { energyFeeSun, ratio, transactionFeeSunPerByte } = this.market.current();
+      const { energyFeeSun, maxFeeLimitSun, ratio, transactionFeeSunPerByte } = this.market.current();
       return {
         legsMax: legsAffordable(priceSun, priceFloor(transactionFeeSunPerByte, this.config.sales.priceFloorBps)),
         amountSun: sunForEnergy(amount, ratio, marginFor(durationSec, this.config.pool.marginBps)),
         legSlackSun: sunOfOneEnergy(ratio),
         energyFeeSun,
+        maxFeeLimitSun,
       };
     } catch (error) {
       if (error instanceof ApiError) return error;

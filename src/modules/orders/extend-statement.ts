@@ -60,6 +60,7 @@ const ARGUMENTS: Readonly<Record<string, Value>> = {
   p_lock_ms: ({ lockWaitMs }) => lockWaitMs,
   p_expected_uses: ({ expectedUses }) => expectedUses ?? null,
   p_fee_limit: (request) => termsOf(request)?.feeLimitSun ?? null,
+  p_fee_limit_capped: (request) => termsOf(request)?.isFeeLimitCapped ?? null,
 };
 
 const NAMED = Object.keys(ARGUMENTS).map((name, index) => `${name} => $${(index + 1).toString()}`);

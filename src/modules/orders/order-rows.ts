@@ -35,10 +35,11 @@ export interface ExtensionRow {
   readonly duration_sec: number;
   readonly credits: number;
   readonly at: string;
-  /** These three are absent in snapshots from before they existed. */
+  /** These are absent in snapshots from before they existed. */
   readonly expected_uses?: number | null;
   readonly price_sun?: number;
   readonly fee_limit_sun?: number | null;
+  readonly fee_limit_capped?: boolean | null;
 }
 
 export interface OrderRow {
@@ -51,6 +52,7 @@ export interface OrderRow {
   readonly duration_sec: number | null;
   readonly expected_uses: number | null;
   readonly energy_fee_sun: bigint | null;
+  readonly max_fee_limit_sun: bigint | null;
   readonly price_sun: bigint;
   readonly credits: bigint;
   readonly trx_usd_e8: bigint;
@@ -92,7 +94,7 @@ const EXTENSIONS = `CASE WHEN o.extensions > 0 THEN ${extensionsOf('o')} END AS 
 const columnsIn = (
   kept: Kept,
 ): string => `o.id, o.key, o.kind, o.status, o.receive_address, o.energy, o.duration_sec, o.expected_uses,
-  o.energy_fee_sun, o.price_sun, o.credits,
+  o.energy_fee_sun, o.max_fee_limit_sun, o.price_sun, o.credits,
   o.trx_usd_e8, o.delivered_energy, o.settled, o.needs_attention, o.error_code, o.error, o.reference, o.metadata,
   o.created_at, o.delivered_at, o.ends_at, o.reclaimed_at, o.test, ${legsIn(kept)}, ${COMPENSATIONS}, ${EXTENSIONS}`;
 

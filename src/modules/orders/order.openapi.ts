@@ -14,6 +14,7 @@ import {
   type Operation,
   type Parameter,
 } from '../../platform/http/openapi/openapi.js';
+import { feeLimitCappedSchema } from '../quotes/quote.openapi.js';
 import { headerSchema } from '../../platform/http/openapi/answer-headers.js';
 import type { JsonSchema } from '../../platform/http/body/member-rules.js';
 import {
@@ -61,6 +62,7 @@ const EXTENSION = answerSchema<Extension>({
   fee_limit_sun: sometimes(
     integerSchema('As fee_limit_sun of the order, at the energy price of the extension.', 6_500_000),
   ),
+  fee_limit_capped: sometimes(feeLimitCappedSchema()),
   at: always(timeSchema("Time of the charge, by the service's clock.")),
 });
 
@@ -97,6 +99,7 @@ export const ORDER_MEMBERS = {
       6_500_000,
     ),
   ),
+  fee_limit_capped: sometimes(feeLimitCappedSchema()),
   delivered_energy: sometimes(
     integerSchema(
       'Energy in the delivering block; never less than energy. During the rental, a shortfall of more than 1 % is topped up if the pool has room, which adds an entry to delegations.',

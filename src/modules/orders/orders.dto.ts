@@ -5,10 +5,19 @@ import type { Entries } from '../../platform/http/body/plain-values.js';
 import { addressFault } from '../../platform/chain/address.js';
 import { rateText, trxOf, usdOfCredits } from '../../domain/conversion.js';
 import { invalidField } from '../../domain/errors.js';
+import { feeLimitFor } from '../../domain/fee-limit.js';
 import { DEFAULT_DURATION_SEC } from '../../domain/price.js';
 import { energy, sun, toJsonInteger, type Credits, type RateE8, type Sun } from '../../domain/units.js';
 import { TransferMembers, transferOf } from '../quotes/transfer.dto.js';
-import { IsDuration, IsEnergy, IsExpectedUses, pricePerUse, usesOf } from '../quotes/quote.dto.js';
+import {
+  feeLimitMembers,
+  IsDuration,
+  IsEnergy,
+  IsExpectedUses,
+  pricePerUse,
+  usesOf,
+  type FeeLimitMembers,
+} from '../quotes/quote.dto.js';
 import { IsMetadata, IsReference, REFERENCE_PARAMETER, type Labelled, type OrderMetadata } from './order-labels.js';
 import type { CompensationRow, ExtensionRow, LegRow, OrderRow } from './order-rows.js';
 import { ORDER_STATUSES, type OrderKind, type OrderStatus } from '../../domain/order-state.js';
@@ -129,6 +138,7 @@ export interface Extension {
   readonly credits: number;
   readonly price_per_use_sun?: number;
   readonly fee_limit_sun?: number;
+  readonly fee_limit_capped?: true;
   readonly at: string;
 }
 
@@ -150,6 +160,7 @@ export interface OrderBody {
   readonly trx_usd: string;
   readonly price_per_use_sun?: number;
   readonly fee_limit_sun?: number;
+  readonly fee_limit_capped?: true;
   readonly delivered_energy?: number;
   readonly settled: boolean;
   readonly needs_attention: boolean;
@@ -204,8 +215,7 @@ export function orderBody(row: OrderRow): OrderBody {
     credits: toJsonInteger(row.credits),
     trx_usd: rateText(row.trx_usd_e8 as RateE8),
     ...(row.expected_uses !== null && { price_per_use_sun: pricePerUse(row.price_sun as Sun, row.expected_uses) }),
-    ...(row.energy !== null &&
-      row.energy_fee_sun !== null && { fee_limit_sun: toJsonInteger(row.energy * row.energy_fee_sun) }),
+    ...feeLimitOf(row),
     ...(isDelivered && row.delivered_energy !== null && { delivered_energy: toJsonInteger(row.delivered_energy) }),
     settled: row.settled || row.status === 'refunded',
     needs_attention: row.needs_attention,
@@ -225,6 +235,13 @@ export function orderBody(row: OrderRow): OrderBody {
   };
 }
 
+/** Returns the fee limit by the chain's rules when the order was priced, so that every answer has the same. */
+function feeLimitOf(row: OrderRow): FeeLimitMembers | undefined {
+  const { energy: amount, energy_fee_sun: energyFeeSun, max_fee_limit_sun: max } = row;
+  if (amount === null || energyFeeSun === null) return undefined;
+  return feeLimitMembers(feeLimitFor(energy(amount), { energyFeeSun, maxFeeLimitSun: max ?? undefined }));
+}
+
 function extensionBody(row: ExtensionRow): Extension {
   const uses = row.expected_uses ?? undefined;
   const limit = row.fee_limit_sun ?? undefined;
@@ -236,6 +253,7 @@ function extensionBody(row: ExtensionRow): Extension {
     ...(uses !== undefined &&
       row.price_sun !== undefined && { price_per_use_sun: pricePerUse(sun(row.price_sun), uses) }),
     ...(limit !== undefined && { fee_limit_sun: limit }),
+    ...(row.fee_limit_capped === true && { fee_limit_capped: true as const }),
     at: new Date(row.at).toISOString(),
   };
 }

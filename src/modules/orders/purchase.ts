@@ -21,6 +21,8 @@ export interface OrderTerms {
   readonly transfer?: TokenTransfer | undefined;
   /** The chain's price of one energy, in sun; absent for an activation. */
   readonly energyFeeSun?: bigint;
+  /** The highest fee limit that the chain accepts, in sun; absent if unknown, and for an activation. */
+  readonly maxFeeLimitSun?: bigint | undefined;
   readonly priceSun: Sun;
   readonly credits: Credits;
   readonly rate: RateE8;

@@ -1,6 +1,7 @@
 /** Prices of a direct order and of additional time for a running rental, from the caller's figures. Pure. */
 import { burnPrice, creditsOf } from '../../domain/conversion.js';
 import { ApiError, invalidField } from '../../domain/errors.js';
+import { feeLimitFor, type FeeLimit, type FeeLimitRules } from '../../domain/fee-limit.js';
 import {
   fewestUses,
   isWorthRenting,
@@ -25,16 +26,14 @@ export interface SaleRules {
 export interface SaleFigures {
   readonly rules: SaleRules;
   readonly priceRows: readonly PriceRow[];
-  readonly fees: { readonly energyFeeSun: bigint; readonly transactionFeeSunPerByte: bigint };
+  readonly fees: FeeLimitRules & { readonly transactionFeeSunPerByte: bigint };
   readonly rate: RateE8;
 }
 
-export interface PricedTime {
+export interface PricedTime extends FeeLimit {
   readonly priceSun: Sun;
   readonly credits: Credits;
   readonly rate: RateE8;
-  /** The least fee limit of a transaction that spends all of the energy. */
-  readonly feeLimitSun: Sun;
   /** The longest rental on sale; the remaining time of any rental must not exceed it. */
   readonly longestSec: number;
 }
@@ -119,7 +118,7 @@ function priceAbove(figures: SaleFigures, floor: Sun, { amount, durationSec, use
     priceSun,
     credits: creditsOf(priceSun, rate),
     rate,
-    feeLimitSun: burnPrice(amount, figures.fees.energyFeeSun),
+    ...feeLimitFor(amount, figures.fees),
     longestSec: longestDurationSec(figures.priceRows),
   };
 }

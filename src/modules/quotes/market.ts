@@ -37,6 +37,8 @@ interface ChainState {
   readonly createAccountFeeSun: Sun;
   /** TRON: getTransactionFee, sun per byte without bandwidth. */
   readonly transactionFeeSunPerByte: bigint;
+  /** The highest fee limit in sun that the chain accepts; undefined if the nodes name none. TRON: getMaxFeeLimit. */
+  readonly maxFeeLimitSun?: bigint | undefined;
 }
 
 export interface MarketState extends ChainState {
@@ -183,6 +185,7 @@ export class Market implements OnModuleInit, BeforeApplicationShutdown {
       ratio,
       createAccountFeeSun: sun(activationCostSun(parameters)),
       transactionFeeSunPerByte: parameters.transactionFeeSunPerByte,
+      maxFeeLimitSun: parameters.maxFeeLimitSun,
     };
   }
 
@@ -246,6 +249,7 @@ function encodeChain(state: ChainState) {
     totalEnergyWeight: state.ratio.totalEnergyWeight.toString(),
     createAccountFeeSun: state.createAccountFeeSun.toString(),
     transactionFeeSunPerByte: state.transactionFeeSunPerByte.toString(),
+    ...(state.maxFeeLimitSun !== undefined && { maxFeeLimitSun: state.maxFeeLimitSun.toString() }),
   };
 }
 
@@ -277,6 +281,8 @@ function decodeChain(json: unknown, bounds: ParameterBounds): ChainState | undef
     ratio: { totalEnergyLimit, totalEnergyWeight },
     createAccountFeeSun: sun(createAccountFeeSun),
     transactionFeeSunPerByte,
+    // Absent in a state that the version before stored.
+    maxFeeLimitSun: integerOf(fields, 'maxFeeLimitSun'),
   };
 }
 

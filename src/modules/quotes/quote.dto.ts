@@ -2,6 +2,7 @@
 import { IsInteger, IsTronAddress, Member, Optional } from '../../platform/http/body/member-rules.js';
 import { decimal, rateText, trxOf, usdMicros } from '../../domain/conversion.js';
 import { invalidField } from '../../domain/errors.js';
+import type { FeeLimit } from '../../domain/fee-limit.js';
 import { divCeil, energy, toJsonInteger, type Sun } from '../../domain/units.js';
 import { DEFAULT_DURATION_SEC, mostUses } from '../../domain/price.js';
 import type { IssuedQuote, RentalRequest } from './quotes.service.js';
@@ -113,8 +114,19 @@ export function rentalOf(request: QuoteRequest, isTest: boolean): RentalRequest 
 /** Returns the price of one use in sun, rounded up. */
 export const pricePerUse = (priceSun: Sun, uses: number): number => toJsonInteger(divCeil(priceSun, BigInt(uses)));
 
+/** Members of answers; the second only if the chain's highest fee limit is too low. */
+export interface FeeLimitMembers {
+  readonly fee_limit_sun: number;
+  readonly fee_limit_capped?: true;
+}
+
+export const feeLimitMembers = ({ feeLimitSun, isFeeLimitCapped }: FeeLimit): FeeLimitMembers => ({
+  fee_limit_sun: toJsonInteger(feeLimitSun),
+  ...(isFeeLimitCapped && { fee_limit_capped: true as const }),
+});
+
 /** The answer to a quote; members that do not apply are absent, never null. */
-export interface QuoteBody {
+export interface QuoteBody extends FeeLimitMembers {
   readonly ref: string;
   readonly receive_address: string;
   readonly energy: number;
@@ -126,7 +138,6 @@ export interface QuoteBody {
   readonly credits: number;
   readonly trx_usd?: string;
   readonly price_per_use_sun?: number;
-  readonly fee_limit_sun: number;
   readonly recipient_state: RecipientState;
   readonly needs_activation?: true;
   readonly burn_price_sun: number;
@@ -157,7 +168,7 @@ export function quoteBody({ ref, rental, expiresAtMs, holdSec }: IssuedQuote): Q
     credits: toJsonInteger(rental.credits),
     ...(rateFresh && { trx_usd: rateText(rate) }),
     ...(expectedUses !== undefined && { price_per_use_sun: pricePerUse(priceSun, expectedUses) }),
-    fee_limit_sun: toJsonInteger(rental.feeLimitSun),
+    ...feeLimitMembers(rental),
     recipient_state: rental.recipientState,
     ...(rental.needsActivation && { needs_activation: true as const }),
     burn_price_sun: toJsonInteger(burnPriceSun),

@@ -14,6 +14,14 @@ import { burnPrice, creditsOf } from '../../domain/conversion.js';
 import { energy, rateE8, sun } from '../../domain/units.js';
 import { QuoteRequest, quoteBody, type QuoteBody } from './quote.dto.js';
 
+/** As `fee_limit_capped` of every answer with a fee limit. */
+export const feeLimitCappedSchema = () => ({
+  type: 'boolean',
+  const: true,
+  description:
+    "Present when spending all of the energy in one transaction needs a higher fee_limit than the chain accepts (getMaxFeeLimit). fee_limit_sun is then the chain's highest, and the energy takes several transactions.",
+});
+
 export const QUOTE_ANSWER = answerSchema<QuoteBody>({
   ref: always(
     textSchema('The quote reference; pass it to an order as quote_ref.', 'AbCdEf012_-', {
@@ -40,6 +48,7 @@ export const QUOTE_ANSWER = answerSchema<QuoteBody>({
       6_500_000,
     ),
   ),
+  fee_limit_capped: sometimes(feeLimitCappedSchema()),
   recipient_state: always(
     textSchema(
       "Based on the receiver's own token balance, not on the recipient of its transfer. unknown: the request named an energy or a transfer, or the balance was not read.",
@@ -89,6 +98,7 @@ export function exampleQuote(amount: number): QuoteBody {
       burnPriceSun,
       burnPriceCredits: creditsOf(burnPriceSun, rate),
       feeLimitSun: burnPriceSun,
+      isFeeLimitCapped: false,
       rateFresh: true,
       recipientState: 'unknown',
       needsActivation: false,

@@ -7,6 +7,7 @@ import { Rates } from '../billing/rates.js';
 import { Config } from '../../platform/config/config.js';
 import { ApiError } from '../../domain/errors.js';
 import { burnPrice, creditsOf } from '../../domain/conversion.js';
+import { feeLimitFor, type FeeLimit } from '../../domain/fee-limit.js';
 import type { Credits, Energy, Sun } from '../../domain/units.js';
 import { Sealers } from '../../platform/support/sealers.js';
 import { marginFor, sunForEnergy } from '../pool/energy-ratio.js';
@@ -44,12 +45,10 @@ export interface RentalRequest {
 }
 
 /** A rental at its present price. */
-export interface PricedRental extends QuoteTerms {
+export interface PricedRental extends QuoteTerms, FeeLimit {
   /** Of as many burns as uses are expected. */
   readonly burnPriceSun: Sun;
   readonly burnPriceCredits: Credits;
-  /** The least fee limit of a transaction that spends all of the energy. */
-  readonly feeLimitSun: Sun;
   /** True if the rate is fresh enough to show dollars. */
   readonly rateFresh: boolean;
   readonly recipientState: RecipientState;
@@ -211,7 +210,7 @@ export class QuotesService {
       rate,
       burnPriceSun,
       burnPriceCredits: creditsOf(burnPriceSun, rate),
-      feeLimitSun: burnPrice(amount, market.energyFeeSun),
+      ...feeLimitFor(amount, market),
       rateFresh: fresh,
       recipientState: recipient.state,
       needsActivation: recipient.needsActivation,

@@ -111,6 +111,7 @@ export interface SimulationBody extends Partial<BurnOutlook> {
   readonly burn_price_usd?: string;
   readonly energy_penalty?: number;
   readonly fee_limit_sun?: number;
+  readonly fee_limit_capped?: true;
   readonly would_fail?: true;
   readonly needs_activation?: true;
   readonly reason?: string;

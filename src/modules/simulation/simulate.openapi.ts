@@ -10,7 +10,7 @@ import {
   textSchema,
   type Operation,
 } from '../../platform/http/openapi/openapi.js';
-import { QUOTE_ANSWER, exampleQuote } from '../quotes/quote.openapi.js';
+import { QUOTE_ANSWER, exampleQuote, feeLimitCappedSchema } from '../quotes/quote.openapi.js';
 import { EXAMPLE_PARAMETER, SimulateRequest, type SimulationBody } from './simulate.dto.js';
 
 const yes = (description: string) => ({ type: 'boolean', const: true, description });
@@ -40,6 +40,7 @@ const SIMULATION_ANSWER = answerSchema<SimulationBody>({
       7_071_400,
     ),
   ),
+  fee_limit_capped: sometimes(feeLimitCappedSchema()),
   bandwidth_needed: sometimes(
     integerSchema('Bytes of bandwidth that the signed call takes, when it succeeds: one signature, no memo.', 345),
   ),

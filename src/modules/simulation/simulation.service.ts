@@ -12,11 +12,12 @@ import { TronClient, type AccountResources } from '../../platform/chain/tron.cli
 import { NO_SHARING, callerPart, deployerPart, type EnergySharing } from '../../domain/energy-share.js';
 import { Config } from '../../platform/config/config.js';
 import { ApiError } from '../../domain/errors.js';
+import { feeLimitFor } from '../../domain/fee-limit.js';
 import { Log } from '../../platform/observability/logger.js';
 import { burnPrice, trxOf, usdOf, withMargin } from '../../domain/conversion.js';
 import { toJsonInteger } from '../../domain/units.js';
 import { Market, type MarketState } from '../quotes/market.js';
-import { quoteBody } from '../quotes/quote.dto.js';
+import { feeLimitMembers, quoteBody } from '../quotes/quote.dto.js';
 import { QuotesService } from '../quotes/quotes.service.js';
 import { burnOutlook } from './burn-outlook.js';
 import type { SimulationBody } from './simulate.dto.js';
@@ -99,13 +100,14 @@ export class SimulationService {
     { sharing, resources }: Readings,
     quote: QuoteWish | undefined,
   ): SimulationBody {
-    const { energyFeeSun: feeSun, transactionFeeSunPerByte } = this.fees();
+    const fees = this.fees();
+    const { energyFeeSun: feeSun, transactionFeeSunPerByte } = fees;
     // Applies to the total with its margin: the deployer's energy may cover the call but not its growth.
     const needed = callerPart(withMargin(outcome.energyUsed), sharing);
     const burn = burnPrice(callerPart(outcome.energyUsed, sharing), feeSun);
     const byDeployer = deployerPart(outcome.energyUsed, sharing);
     // TRON: the fee limit caps rented energy too, so it must allow for all of it.
-    const feeLimitSun = burnPrice(needed, feeSun);
+    const feeLimit = feeLimitFor(needed, fees);
     const { rate, fresh } = this.rates.current();
     return {
       energy_used: toJsonInteger(outcome.energyUsed),
@@ -115,8 +117,8 @@ export class SimulationService {
       burn_price_trx: trxOf(burn),
       ...(fresh && { burn_price_usd: usdOf(burn, rate) }),
       energy_penalty: toJsonInteger(outcome.energyPenalty),
-      fee_limit_sun: toJsonInteger(feeLimitSun),
-      ...burnOutlook(call, { energyBurnSun: burn, feeLimitSun, resources, transactionFeeSunPerByte }),
+      ...feeLimitMembers(feeLimit),
+      ...burnOutlook(call, { energyBurnSun: burn, ...feeLimit, resources, transactionFeeSunPerByte }),
       ...(quote !== undefined && this.quoted(call.ownerAddress, needed, quote)),
     };
   }
@@ -174,7 +176,7 @@ export class SimulationService {
     return account !== undefined;
   }
 
-  private fees(): Pick<MarketState, 'energyFeeSun' | 'transactionFeeSunPerByte'> {
+  private fees(): Pick<MarketState, 'energyFeeSun' | 'transactionFeeSunPerByte' | 'maxFeeLimitSun'> {
     try {
       return this.market.current();
     } catch (error) {

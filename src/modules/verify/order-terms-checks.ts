@@ -81,7 +81,7 @@ const EVENTS_SAY: OrderCheck = {
        OR (p.said ->> 'energy', p.said ->> 'duration_sec', p.said ->> 'price_sun', p.said ->> 'credits')
          IS DISTINCT FROM (o.energy::text, o.duration_sec::text, o.price_sun::text, o.credits::text)
        OR (p.said ->> 'expected_uses', (p.said ->> 'fee_limit_sun')::numeric)
-         IS DISTINCT FROM (o.expected_uses::text, o.energy * o.energy_fee_sun::numeric)
+         IS DISTINCT FROM (o.expected_uses::text, least(o.energy * o.energy_fee_sun::numeric, o.max_fee_limit_sun))
        OR ((p.said ->> 'trx_usd')::numeric * 100000000, (p.said ->> 'price_trx')::numeric * 1000000)
          IS DISTINCT FROM (o.trx_usd_e8::numeric, o.price_sun::numeric)
        OR (p.said ->> 'price_usd')::numeric IS DISTINCT FROM round(o.credits / 10.0) / 1000000

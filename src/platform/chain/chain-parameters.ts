@@ -24,7 +24,12 @@ export interface ChainParameters {
   readonly createAccountFeeSun: bigint;
   /** Additional cost in sun of creating an account. */
   readonly systemContractFeeSun: bigint;
+  /** The highest fee limit of a call in sun; undefined if the nodes name none. */
+  readonly maxFeeLimitSun?: bigint | undefined;
 }
+
+/** TRON: the committee's name of the highest fee limit. No price depends on it, so a node may leave it out. */
+const MAX_FEE_LIMIT = 'getMaxFeeLimit';
 
 /** The lowest and the highest believable value of a parameter in sun, both included. */
 export interface FeeBounds {
@@ -43,7 +48,10 @@ export function isWithin(value: bigint, { min, max }: FeeBounds): boolean {
   return value >= min && value <= max;
 }
 
-/** Reads the parameters from a node's answer. Throws NodeError unless each occurs once and is within its bounds. */
+/**
+ * Reads the parameters from a node's answer. Throws NodeError unless each occurs once and is within its bounds, and the
+ * highest fee limit, if there is one, is positive.
+ */
 export function readChainParameters(node: string, json: JsonObject, bounds: ParameterBounds): ChainParameters {
   const entries = objectsOf(json['chainParameter']);
   const read = {} as Record<ParameterName, bigint>;
@@ -59,19 +67,25 @@ export function readChainParameters(node: string, json: JsonObject, bounds: Para
     }
     read[name] = value;
   }
-  return read;
+  return { ...read, maxFeeLimitSun: readMaxFeeLimit(node, entries) };
+}
+
+function readMaxFeeLimit(node: string, entries: readonly JsonObject[]): bigint | undefined {
+  const [value, ...more] = entries.filter((each) => each['key'] === MAX_FEE_LIMIT).map((each) => int64(each['value']));
+  if (more.length === 0 && (value === undefined || value > 0n)) return value;
+  throw new NodeError(node, 'nonsense', `chain parameters without a believable ${MAX_FEE_LIMIT} (${String(value)})`);
 }
 
 /** Returns the answer that most nodes gave. Throws ChainUnavailableError when they differ without a majority. */
 export function agreedParameters(answers: readonly ChainParameters[]): ChainParameters {
-  const alike = new Map<string, { readonly parameters: ChainParameters; count: number }>();
+  const alike = new Map<string, { readonly answers: [ChainParameters, ...ChainParameters[]]; count: number }>();
   for (const parameters of answers) {
     const key = Object.keys(PARAMETERS)
       .map((name) => parameters[name as ParameterName].toString())
       .join('/');
     const group = alike.get(key);
-    if (group === undefined) alike.set(key, { parameters, count: 1 });
-    else group.count += 1;
+    if (group === undefined) alike.set(key, { answers: [parameters], count: 1 });
+    else group.count = group.answers.push(parameters);
   }
   const [first, second] = [...alike.values()].sort((one, other) => other.count - one.count);
   if (first === undefined || first.count === second?.count) {
@@ -80,5 +94,15 @@ export function agreedParameters(answers: readonly ChainParameters[]): ChainPara
       [...alike.keys()].map((each) => new Error(each)),
     );
   }
-  return first.parameters;
+  return { ...first.answers[0], maxFeeLimitSun: agreedMaxFeeLimit(first.answers) };
+}
+
+/** Returns the highest fee limit that most of the nodes name; of equally many, the lowest, which all of them accept. */
+function agreedMaxFeeLimit(answers: readonly ChainParameters[]): bigint | undefined {
+  const counts = new Map<bigint, number>();
+  for (const { maxFeeLimitSun } of answers) {
+    if (maxFeeLimitSun !== undefined) counts.set(maxFeeLimitSun, (counts.get(maxFeeLimitSun) ?? 0) + 1);
+  }
+  const [most] = [...counts].sort(([one, of], [other, than]) => than - of || (one < other ? -1 : 1));
+  return most?.[0];
 }

@@ -11,7 +11,7 @@ export interface Access {
 export const ORDER_TERMS = [
   ...['id', 'project_id', 'key', 'request_hash', 'quote_id', 'kind', 'receive_address', 'energy', 'duration_sec'],
   ...['price_sun', 'credits', 'trx_usd_e8', 'request_id', 'created_at', 'extensions', 'test'],
-  ...['reference', 'metadata', 'expected_uses', 'energy_fee_sun', 'transfer'],
+  ...['reference', 'metadata', 'expected_uses', 'energy_fee_sun', 'max_fee_limit_sun', 'transfer'],
 ] as const;
 export const LEG_TERMS = ['id', 'order_id', 'leg_no', 'kind', 'wallet_id', 'receive_address', 'amount_sun'] as const;
 /** The columns of an event before it is numbered. */

@@ -62,6 +62,7 @@ const ORDER_SHOWN = [
     'placed_at',
     'expected_uses',
     'energy_fee_sun',
+    'max_fee_limit_sun',
   ],
 ];
 const LEG_SHOWN = [

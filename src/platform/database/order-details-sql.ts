@@ -25,6 +25,7 @@ export const compensationsOf = (order: string): string => `(
 /** The extensions of an order, oldest first. */
 export const extensionsOf = (order: string): string => `(
        SELECT json_agg(json_build_object('key', x.key, 'duration_sec', x.duration_sec, 'credits', x.credits, 'at', x.created_at,
-                'expected_uses', x.expected_uses, 'price_sun', x.price_sun, 'fee_limit_sun', x.fee_limit_sun)
+                'expected_uses', x.expected_uses, 'price_sun', x.price_sun, 'fee_limit_sun', x.fee_limit_sun,
+                'fee_limit_capped', x.fee_limit_capped)
                 ORDER BY x.number)
          FROM order_extension x WHERE x.order_id = ${order}.id)`;

@@ -47,6 +47,10 @@ export class OrderExtension {
 
   @Column({ ...BIGINT, name: 'fee_limit_sun', nullable: true })
   feeLimitSun!: bigint | null;
+
+  /** True if the chain accepted no fee limit that is high enough. */
+  @Column({ type: 'boolean', name: 'fee_limit_capped', nullable: true })
+  feeLimitCapped!: boolean | null;
 }
 
 /** An idempotency key of an order or of an extension, kept forever. The primary key of this table makes it unique. */

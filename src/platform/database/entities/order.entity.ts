@@ -59,6 +59,10 @@ export class Order {
   @Column({ ...BIGINT, name: 'energy_fee_sun', nullable: true })
   energyFeeSun!: bigint | null;
 
+  /** The highest fee limit that the chain accepted when the order was priced, in sun. */
+  @Column({ ...BIGINT, name: 'max_fee_limit_sun', nullable: true })
+  maxFeeLimitSun!: bigint | null;
+
   /** The project's own label to list orders by. */
   @Column({ type: 'text', nullable: true })
   reference!: string | null;

@@ -78,11 +78,11 @@ BEGIN
   INSERT INTO archived_orders (id, project_id, key, request_hash, quote_id, kind, status, receive_address, energy, duration_sec, price_sun, credits,
       trx_usd_e8, request_id, settled, undoing, needs_attention, error_code, error, delivered_energy, created_at, delivered_at,
       ends_at, reclaimed_at, placed_at, next_run_at, lease_until, fence, sun_per_energy_e6, top_up_after, judged, extensions,
-      test, play_at, reference, metadata, expected_uses, energy_fee_sun, transfer, archived) OVERRIDING SYSTEM VALUE
+      test, play_at, reference, metadata, expected_uses, energy_fee_sun, max_fee_limit_sun, transfer, archived) OVERRIDING SYSTEM VALUE
     SELECT id, project_id, key, request_hash, quote_id, kind, status, receive_address, energy, duration_sec, price_sun, credits,
       trx_usd_e8, request_id, settled, undoing, needs_attention, error_code, error, delivered_energy, created_at, delivered_at,
       ends_at, reclaimed_at, placed_at, next_run_at, lease_until, fence, sun_per_energy_e6, top_up_after, judged, extensions,
-      test, play_at, reference, metadata, expected_uses, energy_fee_sun, transfer, true FROM open_orders WHERE id = ANY (v_orders);
+      test, play_at, reference, metadata, expected_uses, energy_fee_sun, max_fee_limit_sun, transfer, true FROM open_orders WHERE id = ANY (v_orders);
   INSERT INTO archived_leg (id, order_id, leg_no, kind, wallet_id, receive_address, amount_sun, energy, status, active_at, changed_at, closed_at,
       closed_by_txid, closed_reason, top_up, top_up_cause, archived) OVERRIDING SYSTEM VALUE
     SELECT id, order_id, leg_no, kind, wallet_id, receive_address, amount_sun, energy, status, active_at, changed_at, closed_at,
@@ -171,7 +171,7 @@ CREATE OR REPLACE FUNCTION buy_for_auto_delegation(
   p_auto bigint, p_fence bigint, p_number bigint, p_hash bytea, p_energy bigint, p_duration integer,
   p_price bigint, p_credits bigint, p_rate bigint, p_amount bigint, p_leg_slack bigint, p_legs_max integer,
   p_refusal text, p_request_id text, p_lock_ms integer DEFAULT 2000, p_energy_fee bigint DEFAULT NULL,
-  p_expected_uses integer DEFAULT NULL,
+  p_expected_uses integer DEFAULT NULL, p_max_fee_limit bigint DEFAULT NULL,
   OUT created boolean, OUT order_id bigint
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
@@ -190,7 +190,7 @@ BEGIN
       p_energy => p_energy, p_duration => p_duration, p_price => p_price, p_credits => p_credits, p_rate => p_rate,
       p_amount => p_amount, p_leg_slack => p_leg_slack, p_refusal => p_refusal, p_request_id => p_request_id,
       p_legs_max => p_legs_max, p_lock_ms => p_lock_ms, p_auto => p_auto, p_auto_fence => p_fence, p_auto_number => p_number,
-      p_energy_fee => p_energy_fee, p_expected_uses => p_expected_uses) t;
+      p_energy_fee => p_energy_fee, p_expected_uses => p_expected_uses, p_max_fee_limit => p_max_fee_limit) t;
   IF v_refusal IS NOT NULL THEN
     RAISE EXCEPTION '%', v_refusal USING ERRCODE = 'ER001';
   END IF;
@@ -597,7 +597,7 @@ CREATE OR REPLACE FUNCTION extend_for_auto_delegation(
   p_auto bigint, p_fence bigint, p_number bigint, p_hash bytea, p_order bigint, p_duration integer,
   p_price bigint, p_credits bigint, p_rate bigint, p_head timestamptz, p_longest integer,
   p_refusal text, p_request_id text, p_lock_ms integer DEFAULT 2000,
-  p_expected_uses integer DEFAULT NULL, p_fee_limit bigint DEFAULT NULL,
+  p_expected_uses integer DEFAULT NULL, p_fee_limit bigint DEFAULT NULL, p_fee_limit_capped boolean DEFAULT NULL,
   OUT created boolean
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
@@ -615,7 +615,7 @@ BEGIN
     FROM extend_order(
       v_auto.project_id, v_auto.api_key_id, 'auto_' || p_auto || '_' || p_number, p_hash, p_order, p_duration,
       p_price, p_credits, p_rate, p_head, p_longest, p_refusal, p_request_id, p_lock_ms,
-      p_auto, p_fence, p_number, p_expected_uses, p_fee_limit) x;
+      p_auto, p_fence, p_number, p_expected_uses, p_fee_limit, p_fee_limit_capped) x;
   -- Read under the row's lock, which extend_order holds.
   IF created AND EXISTS (
       SELECT FROM open_orders o WHERE o.id = p_order
@@ -633,7 +633,8 @@ REVOKE EXECUTE ON FUNCTION extend_for_auto_delegation FROM PUBLIC;
 -- and the balance row last. A refusal is raised, so nothing stays behind.
 -- p_refusal: a reason the caller already has to refuse, applied after a replay. p_head: the time of the chain's head,
 -- which alone decides whether a rental has ended. p_longest: the longest rental on sale, which the remaining time may
--- not exceed. p_auto, p_auto_fence, p_auto_number, p_expected_uses: as in take_order. p_fee_limit: as the answer shows it.
+-- not exceed. p_auto, p_auto_fence, p_auto_number, p_expected_uses: as in take_order. p_fee_limit, p_fee_limit_capped: as
+-- the answer shows them.
 -- made_by: the request that made the extension of this key.
 -- A rental with a recorded reclaim is never extended: the reclaim may be on its way. The new fence stops any worker
 -- that read the old end.
@@ -642,7 +643,7 @@ CREATE OR REPLACE FUNCTION extend_order(
   p_price bigint, p_credits bigint, p_rate bigint, p_head timestamptz, p_longest integer,
   p_refusal text, p_request_id text, p_lock_ms integer DEFAULT 2000,
   p_auto bigint DEFAULT NULL, p_auto_fence bigint DEFAULT NULL, p_auto_number bigint DEFAULT NULL,
-  p_expected_uses integer DEFAULT NULL, p_fee_limit bigint DEFAULT NULL,
+  p_expected_uses integer DEFAULT NULL, p_fee_limit bigint DEFAULT NULL, p_fee_limit_capped boolean DEFAULT NULL,
   OUT created boolean, OUT same_request boolean, OUT made_by text
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
@@ -705,9 +706,9 @@ BEGIN
   v_number := v_order.extensions + 1;
   INSERT INTO order_key (project_id, key, order_id, extension) VALUES (p_project, p_key, p_order, v_number);
   INSERT INTO order_extension (order_id, number, project_id, key, request_hash, duration_sec, price_sun, credits, trx_usd_e8,
-                               ends_at, request_id, created_at, expected_uses, fee_limit_sun)
+                               ends_at, request_id, created_at, expected_uses, fee_limit_sun, fee_limit_capped)
   VALUES (p_order, v_number, p_project, p_key, p_hash, p_duration, p_price, p_credits, p_rate, v_ends_at, p_request_id,
-          clock_timestamp(), p_expected_uses, p_fee_limit);
+          clock_timestamp(), p_expected_uses, p_fee_limit, p_fee_limit_capped);
   -- It rests until the new end, but for a top-up that is on its way.
   UPDATE open_orders o SET ends_at = v_ends_at, extensions = v_number, fence = o.fence + 1, lease_until = NULL,
       next_run_at = CASE WHEN EXISTS (
@@ -964,7 +965,8 @@ CREATE OR REPLACE FUNCTION order_changed() RETURNS trigger LANGUAGE plpgsql AS $
          FROM credit_entry e WHERE e.kind = 'compensation' AND e.order_id = NEW.id),
        'extensions', CASE WHEN NEW.extensions > 0 THEN (
        SELECT json_agg(json_build_object('key', x.key, 'duration_sec', x.duration_sec, 'credits', x.credits, 'at', x.created_at,
-                'expected_uses', x.expected_uses, 'price_sun', x.price_sun, 'fee_limit_sun', x.fee_limit_sun)
+                'expected_uses', x.expected_uses, 'price_sun', x.price_sun, 'fee_limit_sun', x.fee_limit_sun,
+                'fee_limit_capped', x.fee_limit_capped)
                 ORDER BY x.number)
          FROM order_extension x WHERE x.order_id = NEW.id) END) END);
      RETURN NULL;
@@ -994,7 +996,8 @@ CREATE OR REPLACE FUNCTION order_compensated() RETURNS trigger LANGUAGE plpgsql 
          FROM credit_entry e WHERE e.kind = 'compensation' AND e.order_id = o.id),
        'extensions', CASE WHEN o.extensions > 0 THEN (
        SELECT json_agg(json_build_object('key', x.key, 'duration_sec', x.duration_sec, 'credits', x.credits, 'at', x.created_at,
-                'expected_uses', x.expected_uses, 'price_sun', x.price_sun, 'fee_limit_sun', x.fee_limit_sun)
+                'expected_uses', x.expected_uses, 'price_sun', x.price_sun, 'fee_limit_sun', x.fee_limit_sun,
+                'fee_limit_capped', x.fee_limit_capped)
                 ORDER BY x.number)
          FROM order_extension x WHERE x.order_id = o.id) END)
        FROM orders o WHERE o.id = NEW.order_id AND o.project_id <> '00000000-0000-0000-0000-000000000000';
@@ -1557,7 +1560,8 @@ REVOKE EXECUTE ON FUNCTION take_from_slots FROM PUBLIC;
 -- sun worth one energy, added for each further leg because the energy of each leg rounds down. p_legs_max: the number
 -- of wallets that the price pays for. p_lock_ms: the longest wait for each lock. p_auto, p_auto_fence, p_auto_number:
 -- the auto-delegation that buys, the fence of its check, and the number of its purchase. p_expected_uses, p_transfer: as
--- the caller sent them. p_energy_fee: the chain's price of one energy in sun.
+-- the caller sent them. p_energy_fee: the chain's price of one energy in sun. p_max_fee_limit: the highest fee limit that
+-- the chain accepts, in sun.
 CREATE OR REPLACE FUNCTION take_order(
   p_project uuid, p_api_key uuid, p_key text, p_hash bytea, p_kind text, p_quote uuid, p_quote_expires timestamptz,
   p_receiver text, p_energy bigint, p_duration integer, p_price bigint, p_credits bigint, p_rate bigint,
@@ -1565,6 +1569,7 @@ CREATE OR REPLACE FUNCTION take_order(
   p_legs_max integer DEFAULT 20, p_lock_ms integer DEFAULT 2000, p_reference text DEFAULT NULL, p_metadata text DEFAULT NULL,
   p_auto bigint DEFAULT NULL, p_auto_fence bigint DEFAULT NULL, p_auto_number bigint DEFAULT NULL,
   p_expected_uses integer DEFAULT NULL, p_transfer text DEFAULT NULL, p_energy_fee bigint DEFAULT NULL,
+  p_max_fee_limit bigint DEFAULT NULL,
   OUT refusal text, OUT created boolean, OUT order_id bigint, OUT order_created_at timestamptz, OUT same_request boolean
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
@@ -1610,10 +1615,10 @@ BEGIN
   END IF;
   INSERT INTO orders (project_id, key, request_hash, quote_id, kind, status, receive_address, energy, duration_sec,
                       price_sun, credits, trx_usd_e8, request_id, created_at, next_run_at, reference, metadata,
-                      expected_uses, transfer, energy_fee_sun)
+                      expected_uses, transfer, energy_fee_sun, max_fee_limit_sun)
   VALUES (p_project, p_key, p_hash, p_quote, p_kind, 'reserved', p_receiver, p_energy, p_duration,
           p_price, p_credits, p_rate, p_request_id, v_now, v_now, p_reference, p_metadata::json,
-          p_expected_uses, p_transfer::json, p_energy_fee)
+          p_expected_uses, p_transfer::json, p_energy_fee, p_max_fee_limit)
   ON CONFLICT DO NOTHING RETURNING id, test INTO order_id, v_test;
   PERFORM set_config('lock_timeout', p_lock_ms || 'ms', true);
 
@@ -2742,6 +2747,8 @@ CREATE TABLE order_extension (
   expected_uses integer,
   -- The least fee limit of a transaction that spends all of the energy, at the energy price of the extension.
   fee_limit_sun bigint,
+  -- True if the chain accepted none that is high enough.
+  fee_limit_capped boolean,
   PRIMARY KEY (order_id, number)
 );
 
@@ -2826,7 +2833,9 @@ CREATE TABLE orders (
   expected_uses integer,
   transfer json,
   -- The chain's price of one energy in sun when the order was priced.
-  energy_fee_sun bigint
+  energy_fee_sun bigint,
+  -- The highest fee limit that the chain accepted then, in sun.
+  max_fee_limit_sun bigint
 ) PARTITION BY LIST (archived);
 
 CREATE TABLE open_orders PARTITION OF orders (

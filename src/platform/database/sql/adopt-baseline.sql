@@ -38,8 +38,9 @@ DROP FUNCTION extend_for_auto_delegation(
 DROP FUNCTION buy_for_auto_delegation(
   bigint, bigint, bigint, bytea, bigint, integer, bigint, bigint, bigint, bigint, bigint, integer, text, text, integer);
 ALTER TABLE orders ALTER COLUMN reference DROP DEFAULT, ALTER COLUMN metadata DROP DEFAULT, ADD COLUMN expected_uses integer,
-  ADD COLUMN transfer json, ADD COLUMN energy_fee_sun bigint;
-ALTER TABLE order_extension ADD COLUMN expected_uses integer, ADD COLUMN fee_limit_sun bigint;
+  ADD COLUMN transfer json, ADD COLUMN energy_fee_sun bigint, ADD COLUMN max_fee_limit_sun bigint;
+ALTER TABLE order_extension ADD COLUMN expected_uses integer, ADD COLUMN fee_limit_sun bigint,
+  ADD COLUMN fee_limit_capped boolean;
 ALTER TABLE auto_delegation ADD COLUMN auto_duration boolean NOT NULL DEFAULT false, ADD COLUMN uses_on date,
   ADD COLUMN daily_uses integer[], ADD COLUMN transfer json, ADD COLUMN transfer_energy bigint CHECK (transfer_energy >= 0);
 ALTER TABLE credit_entry ALTER COLUMN api_key_id DROP DEFAULT;

@@ -5,7 +5,7 @@ CREATE OR REPLACE FUNCTION buy_for_auto_delegation(
   p_auto bigint, p_fence bigint, p_number bigint, p_hash bytea, p_energy bigint, p_duration integer,
   p_price bigint, p_credits bigint, p_rate bigint, p_amount bigint, p_leg_slack bigint, p_legs_max integer,
   p_refusal text, p_request_id text, p_lock_ms integer DEFAULT 2000, p_energy_fee bigint DEFAULT NULL,
-  p_expected_uses integer DEFAULT NULL,
+  p_expected_uses integer DEFAULT NULL, p_max_fee_limit bigint DEFAULT NULL,
   OUT created boolean, OUT order_id bigint
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
@@ -24,7 +24,7 @@ BEGIN
       p_energy => p_energy, p_duration => p_duration, p_price => p_price, p_credits => p_credits, p_rate => p_rate,
       p_amount => p_amount, p_leg_slack => p_leg_slack, p_refusal => p_refusal, p_request_id => p_request_id,
       p_legs_max => p_legs_max, p_lock_ms => p_lock_ms, p_auto => p_auto, p_auto_fence => p_fence, p_auto_number => p_number,
-      p_energy_fee => p_energy_fee, p_expected_uses => p_expected_uses) t;
+      p_energy_fee => p_energy_fee, p_expected_uses => p_expected_uses, p_max_fee_limit => p_max_fee_limit) t;
   IF v_refusal IS NOT NULL THEN
     RAISE EXCEPTION '%', v_refusal USING ERRCODE = 'ER001';
   END IF;

@@ -4,7 +4,7 @@ CREATE OR REPLACE FUNCTION extend_for_auto_delegation(
   p_auto bigint, p_fence bigint, p_number bigint, p_hash bytea, p_order bigint, p_duration integer,
   p_price bigint, p_credits bigint, p_rate bigint, p_head timestamptz, p_longest integer,
   p_refusal text, p_request_id text, p_lock_ms integer DEFAULT 2000,
-  p_expected_uses integer DEFAULT NULL, p_fee_limit bigint DEFAULT NULL,
+  p_expected_uses integer DEFAULT NULL, p_fee_limit bigint DEFAULT NULL, p_fee_limit_capped boolean DEFAULT NULL,
   OUT created boolean
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
@@ -22,7 +22,7 @@ BEGIN
     FROM extend_order(
       v_auto.project_id, v_auto.api_key_id, 'auto_' || p_auto || '_' || p_number, p_hash, p_order, p_duration,
       p_price, p_credits, p_rate, p_head, p_longest, p_refusal, p_request_id, p_lock_ms,
-      p_auto, p_fence, p_number, p_expected_uses, p_fee_limit) x;
+      p_auto, p_fence, p_number, p_expected_uses, p_fee_limit, p_fee_limit_capped) x;
   -- Read under the row's lock, which extend_order holds.
   IF created AND EXISTS (
       SELECT FROM open_orders o WHERE o.id = p_order

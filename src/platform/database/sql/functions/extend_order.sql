@@ -2,7 +2,8 @@
 -- and the balance row last. A refusal is raised, so nothing stays behind.
 -- p_refusal: a reason the caller already has to refuse, applied after a replay. p_head: the time of the chain's head,
 -- which alone decides whether a rental has ended. p_longest: the longest rental on sale, which the remaining time may
--- not exceed. p_auto, p_auto_fence, p_auto_number, p_expected_uses: as in take_order. p_fee_limit: as the answer shows it.
+-- not exceed. p_auto, p_auto_fence, p_auto_number, p_expected_uses: as in take_order. p_fee_limit, p_fee_limit_capped: as
+-- the answer shows them.
 -- made_by: the request that made the extension of this key.
 -- A rental with a recorded reclaim is never extended: the reclaim may be on its way. The new fence stops any worker
 -- that read the old end.
@@ -11,7 +12,7 @@ CREATE OR REPLACE FUNCTION extend_order(
   p_price bigint, p_credits bigint, p_rate bigint, p_head timestamptz, p_longest integer,
   p_refusal text, p_request_id text, p_lock_ms integer DEFAULT 2000,
   p_auto bigint DEFAULT NULL, p_auto_fence bigint DEFAULT NULL, p_auto_number bigint DEFAULT NULL,
-  p_expected_uses integer DEFAULT NULL, p_fee_limit bigint DEFAULT NULL,
+  p_expected_uses integer DEFAULT NULL, p_fee_limit bigint DEFAULT NULL, p_fee_limit_capped boolean DEFAULT NULL,
   OUT created boolean, OUT same_request boolean, OUT made_by text
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
@@ -74,9 +75,9 @@ BEGIN
   v_number := v_order.extensions + 1;
   INSERT INTO order_key (project_id, key, order_id, extension) VALUES (p_project, p_key, p_order, v_number);
   INSERT INTO order_extension (order_id, number, project_id, key, request_hash, duration_sec, price_sun, credits, trx_usd_e8,
-                               ends_at, request_id, created_at, expected_uses, fee_limit_sun)
+                               ends_at, request_id, created_at, expected_uses, fee_limit_sun, fee_limit_capped)
   VALUES (p_order, v_number, p_project, p_key, p_hash, p_duration, p_price, p_credits, p_rate, v_ends_at, p_request_id,
-          clock_timestamp(), p_expected_uses, p_fee_limit);
+          clock_timestamp(), p_expected_uses, p_fee_limit, p_fee_limit_capped);
   -- It rests until the new end, but for a top-up that is on its way.
   UPDATE open_orders o SET ends_at = v_ends_at, extensions = v_number, fence = o.fence + 1, lease_until = NULL,
       next_run_at = CASE WHEN EXISTS (

@@ -20,7 +20,8 @@ CREATE OR REPLACE FUNCTION order_compensated() RETURNS trigger LANGUAGE plpgsql 
          FROM credit_entry e WHERE e.kind = 'compensation' AND e.order_id = o.id),
        'extensions', CASE WHEN o.extensions > 0 THEN (
        SELECT json_agg(json_build_object('key', x.key, 'duration_sec', x.duration_sec, 'credits', x.credits, 'at', x.created_at,
-                'expected_uses', x.expected_uses, 'price_sun', x.price_sun, 'fee_limit_sun', x.fee_limit_sun)
+                'expected_uses', x.expected_uses, 'price_sun', x.price_sun, 'fee_limit_sun', x.fee_limit_sun,
+                'fee_limit_capped', x.fee_limit_capped)
                 ORDER BY x.number)
          FROM order_extension x WHERE x.order_id = o.id) END)
        FROM orders o WHERE o.id = NEW.order_id AND o.project_id <> '00000000-0000-0000-0000-000000000000';

@@ -8,7 +8,8 @@
 -- sun worth one energy, added for each further leg because the energy of each leg rounds down. p_legs_max: the number
 -- of wallets that the price pays for. p_lock_ms: the longest wait for each lock. p_auto, p_auto_fence, p_auto_number:
 -- the auto-delegation that buys, the fence of its check, and the number of its purchase. p_expected_uses, p_transfer: as
--- the caller sent them. p_energy_fee: the chain's price of one energy in sun.
+-- the caller sent them. p_energy_fee: the chain's price of one energy in sun. p_max_fee_limit: the highest fee limit that
+-- the chain accepts, in sun.
 CREATE OR REPLACE FUNCTION take_order(
   p_project uuid, p_api_key uuid, p_key text, p_hash bytea, p_kind text, p_quote uuid, p_quote_expires timestamptz,
   p_receiver text, p_energy bigint, p_duration integer, p_price bigint, p_credits bigint, p_rate bigint,
@@ -16,6 +17,7 @@ CREATE OR REPLACE FUNCTION take_order(
   p_legs_max integer DEFAULT 20, p_lock_ms integer DEFAULT 2000, p_reference text DEFAULT NULL, p_metadata text DEFAULT NULL,
   p_auto bigint DEFAULT NULL, p_auto_fence bigint DEFAULT NULL, p_auto_number bigint DEFAULT NULL,
   p_expected_uses integer DEFAULT NULL, p_transfer text DEFAULT NULL, p_energy_fee bigint DEFAULT NULL,
+  p_max_fee_limit bigint DEFAULT NULL,
   OUT refusal text, OUT created boolean, OUT order_id bigint, OUT order_created_at timestamptz, OUT same_request boolean
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
@@ -61,10 +63,10 @@ BEGIN
   END IF;
   INSERT INTO orders (project_id, key, request_hash, quote_id, kind, status, receive_address, energy, duration_sec,
                       price_sun, credits, trx_usd_e8, request_id, created_at, next_run_at, reference, metadata,
-                      expected_uses, transfer, energy_fee_sun)
+                      expected_uses, transfer, energy_fee_sun, max_fee_limit_sun)
   VALUES (p_project, p_key, p_hash, p_quote, p_kind, 'reserved', p_receiver, p_energy, p_duration,
           p_price, p_credits, p_rate, p_request_id, v_now, v_now, p_reference, p_metadata::json,
-          p_expected_uses, p_transfer::json, p_energy_fee)
+          p_expected_uses, p_transfer::json, p_energy_fee, p_max_fee_limit)
   ON CONFLICT DO NOTHING RETURNING id, test INTO order_id, v_test;
   PERFORM set_config('lock_timeout', p_lock_ms || 'ms', true);
 

@@ -16,6 +16,8 @@ CREATE TABLE order_extension (
   expected_uses integer,
   -- The least fee limit of a transaction that spends all of the energy, at the energy price of the extension.
   fee_limit_sun bigint,
+  -- True if the chain accepted none that is high enough.
+  fee_limit_capped boolean,
   PRIMARY KEY (order_id, number)
 );
 

@@ -53,7 +53,9 @@ CREATE TABLE orders (
   expected_uses integer,
   transfer json,
   -- The chain's price of one energy in sun when the order was priced.
-  energy_fee_sun bigint
+  energy_fee_sun bigint,
+  -- The highest fee limit that the chain accepted then, in sun.
+  max_fee_limit_sun bigint
 ) PARTITION BY LIST (archived);
 
 CREATE TABLE open_orders PARTITION OF orders (
