@@ -14,6 +14,7 @@ export {
 } from './errors.js';
 export { EventStream, type StreamOptions } from './event-stream.js';
 export { Events, type EventQuery } from './events.js';
+export { feeLimitOf, type FeeLimitOption, type WithFeeLimit } from './fee-limit.js';
 export { Listing, type Page, type PageSize } from './listing.js';
 export type {
   AutoDelegation,
