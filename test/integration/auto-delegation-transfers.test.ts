@@ -109,6 +109,10 @@ describe('a transfer of the request', () => {
     expect(small).toMatchObject({ keep_energy: needed, refill_below: needed });
     const { body: large } = await set(address, { ...transfer, keep_energy: 10 * needed });
     expect(large).toMatchObject({ keep_energy: 10 * needed, refill_below: 8 * needed, transfer_energy: needed });
+    const worker = await SteppedWorker.open();
+    await worker.followChain();
+    await nextBlock(worker);
+    expect(await ordersOf(idOf(large))).toMatchObject([{ energy: BigInt(10 * needed) }]);
     const { body: without } = await set(address, { keep_energy: 65_000 });
     for (const member of ['transfer_to', 'transfer_amount', 'transfer_energy'])
       expect(without).not.toHaveProperty(member);
@@ -155,8 +159,11 @@ it('a refill whose transfer would fail is not bought: the state says so until th
   });
   expect(await ordersOf(id)).toEqual([]);
   await send(tokenHolder, address, 30);
-  // The outcome of a simulation is cached for a second.
-  for (let rest = 50; rest > 0 && (await ordersOf(id)).length === 0; rest -= 1) await nextBlock(worker);
+  // The outcome of a simulation is cached for a second, and after some failures only a wake checks immediately.
+  for (let rest = 50; rest > 0 && (await ordersOf(id)).length === 0; rest -= 1) {
+    await merchant.post(`${pathOf(address)}/wake`, {});
+    await nextBlock(worker);
+  }
   expect(await ordersOf(id)).toMatchObject([{ energy: BigInt(body.transfer_energy as number) }]);
   expect(await autoRow(id)).toMatchObject({ pause_reason: null });
 });
