@@ -4,6 +4,14 @@ import { verifyRecords } from '../../src/modules/verify/verify.js';
 import { namesOf } from '../support/worker/reconciliation-fixture.js';
 import { ACCOUNTS, DEPOSITS, EVENTS, LEDGER, REFILLS } from './verify-plants-money.js';
 import { LEGS, ORDERS, TRANSACTIONS, WALLETS } from './verify-plants-orders.js';
+import {
+  RESTORED_ACCOUNTS,
+  RESTORED_DEPOSITS,
+  RESTORED_EVENTS,
+  RESTORED_LEDGER,
+  RESTORED_REFILLS,
+} from './verify-plants-restored-money.js';
+import { RESTORED_LEGS, RESTORED_ORDERS, RESTORED_TRANSACTIONS } from './verify-plants-restored.js';
 import { openHistory, planted, type History } from './verify-history.js';
 
 const START_LIMIT_MS = 240_000;
@@ -36,6 +44,14 @@ describe.each([
   ['an account', ACCOUNTS],
   ['an auto-delegation', REFILLS],
   ['a wallet', WALLETS],
+  ['a restored order', RESTORED_ORDERS],
+  ['a restored leg', RESTORED_LEGS],
+  ['a restored transaction', RESTORED_TRANSACTIONS],
+  ['the restored ledger', RESTORED_LEDGER],
+  ['a restored deposit', RESTORED_DEPOSITS],
+  ['the restored log', RESTORED_EVENTS],
+  ['a restored account', RESTORED_ACCOUNTS],
+  ['a restored auto-delegation', RESTORED_REFILLS],
 ] as const)('a falsehood of %s', (_of, plants) => {
   const rows = plants.map(([what, ...plant]) => ({ what, plant }));
   it.each(rows)('$what', async ({ plant: [statements, checks, subject, says = {}] }) => {

@@ -1,7 +1,7 @@
 // Records in which every kind of change happened once. Rentals were delivered, extended, reclaimed and refunded on the
 // local chain. Further changes are bookings of every kind, deposits, an auto-delegation, numbered and pruned events,
 // and a delivered webhook. `planted` adds a false row, runs `verify`, and rolls back.
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { CreditRequests } from '../../src/modules/billing/credit-requests.js';
 import { credits } from '../../src/domain/units.js';
 import { Numberer } from '../../src/modules/events/numberer.js';
@@ -9,6 +9,7 @@ import { pruneEvents } from '../../src/modules/events/retention.js';
 import { FulfilmentLoop } from '../../src/modules/fulfilment/loop/fulfilment-loop.js';
 import { Metrics } from '../../src/platform/observability/metrics.js';
 import { requestHash } from '../../src/modules/orders/request-hash.js';
+import { recordAct } from '../../src/platform/database/audit-log.js';
 import type { Database, Statement, Transaction } from '../../src/platform/database/database.js';
 import type { Report } from '../../src/modules/verify/finding.js';
 import { verifyRecords } from '../../src/modules/verify/verify.js';
@@ -88,6 +89,7 @@ async function book({ fixture, project, running }: History): Promise<void> {
   await ledger.adjust(project, credits(-1000), 'a-correction', AUTHOR);
   await ledger.compensate(running, credits(50), AUTHOR);
   await ledger.setTerms(project, { kind: 'postpaid', debtLimitCredits: credits(5_000_000) }, AUTHOR);
+  await ledger.setLowBalance(project, credits(100), AUTHOR);
   await ledger.setDailyCap(project, credits(9_000_000_000), AUTHOR);
   const admins = await database.query<{ id: string; email: string }>(
     `INSERT INTO person (audience, email, password_hash) SELECT 'operator', 'admin' || n || '@operator.example', 'none'
@@ -104,8 +106,13 @@ async function book({ fixture, project, running }: History): Promise<void> {
   );
   await requests.approve(id, approver, 'seen');
   await database.query(
-    `INSERT INTO api_key (id, project_id, name, scopes, sealed, revoked_at) VALUES ($1, $2, 'old', '{read}', '\\x00', now())`,
+    `INSERT INTO api_key (id, project_id, name, scopes, allowed_sources, daily_cap_credits, sealed, revoked_at)
+     VALUES ($1, $2, 'old', '{read}', '{192.0.2.1}', 500, '\\x00', now())`,
     [REVOKED_KEY, project],
+  );
+  const options = { name: 'old', scopes: ['read'], allowedSources: ['192.0.2.1'], dailyCapCredits: 500n };
+  await database.transaction((tx) =>
+    recordAct(tx, AUTHOR, { action: 'key.create', subject: project, detail: { key: REVOKED_KEY, ...options } }),
   );
   await database.query(
     `INSERT INTO audit_log (actor, action, subject, reason, detail)
@@ -151,6 +158,11 @@ async function payIn({ fixture, project }: History): Promise<void> {
          VALUES ($1, 'TPayer', $2, sha256('return'), now() + interval '1 day')`,
         [id, entryKey],
       );
+      await recordAct(tx, AUTHOR, {
+        action: 'deposits.return',
+        subject: id.toString(),
+        detail: { to: 'TPayer', txid: createHash('sha256').update('return').digest('hex'), credits: 60_000_000n },
+      });
       await ledger.withdrawDeposit(tx, { entryKey, projectId: project, credits: credits(60_000_000), author: AUTHOR });
     }
     const [{ id } = { id: 0n }] = await tx.query<{ id: bigint }>(DEPOSIT, [3, project, 'held']);

@@ -100,7 +100,7 @@ export const LEDGER: readonly Plant[] = [
   [
     'an approval without its entry',
     [balanceBy('-', '700'), `DELETE FROM credit_entry WHERE entry_key = 'topup:asked-1'`],
-    ['credit-requests'],
+    ['credit-requests', 'ledger-acts'],
     /^credit request/,
     { should_be: '700' },
   ],
@@ -155,7 +155,12 @@ export const DEPOSITS: readonly Plant[] = [
     ['deposit-credits', 'deposit-said'],
     /^deposit \d+$/,
   ],
-  ['more credits', [`UPDATE deposit SET credits = credits + 1 WHERE ${DEPOSIT}`], ['ledger-entry'], /^entry \d+$/],
+  [
+    'more credits',
+    [`UPDATE deposit SET credits = credits + 1 WHERE ${DEPOSIT}`],
+    ['deposit-said', 'ledger-entry'],
+    /^entry \d+$/,
+  ],
   [
     'of another payer',
     [`UPDATE deposit SET from_address = 'TThief' WHERE ${DEPOSIT}`],
@@ -330,7 +335,7 @@ export const ACCOUNTS: readonly Plant[] = [
   [
     'a live project that is a test',
     [`UPDATE project SET test = true WHERE id = ':project'`],
-    ['ledger-shape', 'test-orders', 'test-projects'],
+    ['event-says', 'ledger-shape', 'test-orders', 'test-projects'],
     /./,
   ],
   ['an account that is gone', [`DELETE FROM credit_account WHERE ${PROJECT}`], ['ledger-balance'], /^project/],

@@ -139,7 +139,7 @@ export const ORDERS: readonly Plant[] = [
       `UPDATE order_extension SET duration_sec = duration_sec + 60, ends_at = ends_at + interval '1 minute' WHERE order_id = :running`,
       `UPDATE orders SET ends_at = ends_at + interval '1 minute' WHERE ${RUNNING}`,
     ],
-    ['order-request'],
+    ['order-request', 'order-said'],
     /^extension 1 of order \d+$/,
   ],
   [
@@ -148,7 +148,12 @@ export const ORDERS: readonly Plant[] = [
     ['order-request'],
     /^extension 1 of order \d+$/,
   ],
-  ['an extension forgotten', [`UPDATE orders SET extensions = 0 WHERE ${RUNNING}`], ['order-extensions'], ORDER],
+  [
+    'an extension forgotten',
+    [`UPDATE orders SET extensions = 0 WHERE ${RUNNING}`],
+    ['order-events', 'order-extensions'],
+    ORDER,
+  ],
 ];
 
 const DELEGATE = `order_id = :running AND purpose = 'delegate' AND status = 'solid'`;
@@ -156,10 +161,10 @@ export const LEGS: readonly Plant[] = [
   [
     'less stake than its transaction',
     [`UPDATE leg SET amount_sun = amount_sun - 1000000 WHERE ${LEG}`],
-    ['transaction-content'],
+    ['order-said', 'transaction-content'],
     /^transaction/,
   ],
-  ['less energy', [`UPDATE leg SET energy = energy - 1 WHERE ${LEG}`], ['order-legs'], ORDER],
+  ['less energy', [`UPDATE leg SET energy = energy - 1 WHERE ${LEG}`], ['order-legs', 'order-said'], ORDER],
   [
     'delivered earlier',
     [`UPDATE leg SET active_at = active_at - interval '1 minute' WHERE ${LEG}`],
@@ -178,7 +183,12 @@ export const LEGS: readonly Plant[] = [
     ['capacity', 'orphan-rows'],
     /./,
   ],
-  ['reclaimed while it runs', [`UPDATE leg SET status = 'reclaimed' WHERE ${LEG}`], ['leg-transactions'], /^leg/],
+  [
+    'reclaimed while it runs',
+    [`UPDATE leg SET status = 'reclaimed' WHERE ${LEG}`],
+    ['leg-transactions', 'order-ended'],
+    /^leg/,
+  ],
   [
     'released though it was delivered',
     [`UPDATE leg SET status = 'released' WHERE ${LEG}`],
@@ -232,11 +242,16 @@ export const TRANSACTIONS: readonly Plant[] = [
     ['transaction-content', 'transaction-id'],
     /./,
   ],
-  ['another id', [`UPDATE chain_tx SET txid = sha256(txid) WHERE ${DELEGATE}`], ['transaction-id'], /^transaction/],
+  [
+    'another id',
+    [`UPDATE chain_tx SET txid = sha256(txid) WHERE ${DELEGATE}`],
+    ['order-said', 'transaction-id'],
+    /^transaction/,
+  ],
   [
     'of another order',
     [`UPDATE chain_tx SET order_id = :refunded WHERE ${DELEGATE}`],
-    ['order-refunded', 'orphan-rows'],
+    ['order-refunded', 'order-said', 'orphan-rows'],
     /./,
   ],
   [
@@ -261,7 +276,12 @@ export const TRANSACTIONS: readonly Plant[] = [
     ['leg-transactions'],
     /^leg/,
   ],
-  ['a delivery that is gone', [`DELETE FROM chain_tx WHERE ${DELEGATE}`], ['leg-transactions', 'order-settled'], /./],
+  [
+    'a delivery that is gone',
+    [`DELETE FROM chain_tx WHERE ${DELEGATE}`],
+    ['leg-transactions', 'order-said', 'order-settled'],
+    /./,
+  ],
 ];
 
 export const WALLETS: readonly Plant[] = [

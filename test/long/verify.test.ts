@@ -83,7 +83,7 @@ const HANDS: readonly (readonly [string, string, string, readonly string[]])[] =
     'a leg of another size than its transaction',
     `UPDATE leg SET amount_sun = amount_sun - 1000000 WHERE id = 1`,
     `UPDATE leg SET amount_sun = amount_sun + 1000000 WHERE id = 1`,
-    ['open-delegations', 'transaction-content'],
+    ['open-delegations', 'order-said', 'transaction-content'],
   ],
   [
     'a final transaction said to be dead without proof',
@@ -95,7 +95,7 @@ const HANDS: readonly (readonly [string, string, string, readonly string[]])[] =
     'a transaction recorded in another block',
     `UPDATE chain_tx SET block_id = sha256(block_id) WHERE id = 1`,
     `UPDATE chain_tx SET block_id = (SELECT b FROM kept_block) WHERE id = 1`,
-    ['solid-transactions'],
+    ['solid-transactions', 'transaction-shape'],
   ],
   [
     'an order that nobody will look at again',
@@ -239,7 +239,7 @@ it('definitions are not checked on the schema of another version, where they may
   }
 });
 
-it('bytes that differ from their leg in anything are told apart', () => {
+it('tells apart bytes that differ from their leg or expiration', () => {
   const [owner, to, other] = [newOwner().address, newOwner().address, newOwner().address];
   const terms = {
     permissionId: 2,
@@ -249,13 +249,15 @@ it('bytes that differ from their leg in anything are told apart', () => {
   };
   const action = { type: 'delegate', owner, receiver: to, amountSun: sun(7_222_000_001n) } as const;
   const judge = new ContentJudge();
+  const expiresAt = new Date(terms.expiresAtMs);
   for (const permissionId of [0, 2]) {
     const { rawData } = buildTransaction(action, { ...terms, permissionId });
-    expect(judge.isOf(rawData, action)).toBe(true);
-    expect(judge.isOf(rawData, { ...action, type: 'undelegate' })).toBe(false);
-    expect(judge.isOf(rawData, { ...action, receiver: other })).toBe(false);
-    expect(judge.isOf(rawData, { ...action, owner: other })).toBe(false);
-    expect(judge.isOf(rawData, { ...action, amountSun: sun(7_222_000_000n) })).toBe(false);
-    expect(judge.isOf(Buffer.concat([rawData, Buffer.of(0)]), { ...action, receiver: other })).toBe(false);
+    expect(judge.isOf(rawData, action, expiresAt)).toBe(true);
+    expect(judge.isOf(rawData, { ...action, type: 'undelegate' }, expiresAt)).toBe(false);
+    expect(judge.isOf(rawData, { ...action, receiver: other }, expiresAt)).toBe(false);
+    expect(judge.isOf(rawData, { ...action, owner: other }, expiresAt)).toBe(false);
+    expect(judge.isOf(rawData, { ...action, amountSun: sun(7_222_000_000n) }, expiresAt)).toBe(false);
+    expect(judge.isOf(rawData, action, new Date(terms.expiresAtMs + 1))).toBe(false);
+    expect(judge.isOf(Buffer.concat([rawData, Buffer.of(0)]), { ...action, receiver: other }, expiresAt)).toBe(false);
   }
 });

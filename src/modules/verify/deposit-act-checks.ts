@@ -8,13 +8,15 @@ const WORTH = `CASE WHEN d.status = 'credited' AND d.credits IS NOT NULL
 const RETURN_CREDITS: RecordCheck = {
   check: 'deposit-return-credits',
   rule: 'I14',
-  says: 'Every returned deposit is deducted in the ledger at its full credited value, and no other deposit is.',
+  says: 'Every returned deposit is deducted in the ledger at its full credited value, and goes where an operator’s action sent it.',
   stops: 'everything',
   text: `SELECT 'deposit ' || d.id AS subject, r.entry_key, e.credits, (-(${WORTH}))::text AS should_be
       FROM deposit_return r JOIN deposit d ON d.id = r.deposit_id
       LEFT JOIN credit_entry e ON e.entry_key = r.entry_key AND e.project_id = d.project_id AND e.kind = 'adjustment'
      WHERE coalesce(e.credits, 0) <> -(${WORTH})
-        OR r.entry_key <> 'adjustment:deposit-' || d.id || '-returned'`,
+        OR r.entry_key <> 'adjustment:deposit-' || d.id || '-returned'
+        OR NOT EXISTS (SELECT FROM audit_log a WHERE a.action IN ('deposits.return', 'deposits.return-again')
+             AND a.subject = d.id::text AND a.detail ->> 'to' = r.to_address AND a.detail ->> 'txid' = encode(r.txid, 'hex'))`,
 };
 
 /** An act's reason is also that of each deposit it ignored, including the small ones of a held sum. */
@@ -47,6 +49,10 @@ const SAID: RecordCheck = {
        AND ((p.said ->> 'txid', p.said ->> 'kind', p.said ->> 'position', p.said ->> 'asset', p.said ->> 'address', p.said ->> 'from_address')
               IS DISTINCT FROM (encode(d.txid, 'hex'), d.kind, d.place::text, d.asset, d.address, d.from_address)
          OR e.project_id IS DISTINCT FROM d.project_id OR (p.said ->> 'amount')::numeric * 1000000 IS DISTINCT FROM d.amount
+         OR ((p.said ->> 'block_number'), (p.said ->> 'block_timestamp')::timestamptz)
+              IS DISTINCT FROM (d.block_number::text, date_trunc('milliseconds', d.block_at))
+         OR e.type = 'deposit.credited' AND (p.said ->> 'credits', (p.said ->> 'usd_rate')::numeric * 100000000)
+              IS DISTINCT FROM (d.credits::text, d.rate_e8::numeric)
          OR e.type <> 'deposit.' || (p.said ->> 'status')
          OR e.type <> 'deposit.held' AND e.type <> 'deposit.' || d.status)`,
 };

@@ -36,8 +36,8 @@ const ADDRESS: RecordCheck = {
   says: 'Every pending or held deposit was paid to an address of its project.',
   stops: 'everything',
   text: `SELECT 'deposit ' || d.id AS subject, d.address, a.project_id::text AS of_project, d.project_id::text AS credited_to
-      FROM deposit d JOIN deposit_address a ON a.address = d.address
-     WHERE a.project_id <> d.project_id AND d.status IN ('pending', 'held')`,
+      FROM deposit d LEFT JOIN deposit_address a ON a.address = d.address
+     WHERE a.project_id IS DISTINCT FROM d.project_id AND d.status IN ('pending', 'held')`,
 };
 
 /** A deposit without a contract predates that column and was paid in the first token. */
@@ -51,22 +51,38 @@ const TOKEN: RecordCheck = {
       LEFT JOIN deposit_token f ON f.replaces IS NULL
       LEFT JOIN LATERAL (SELECT contract FROM deposit_token WHERE from_block <= d.block_number
                           ORDER BY from_block DESC LIMIT 1) t ON true
-     WHERE d.asset = 'USDT' AND (d.status <> 'pending' OR d.reason <> 'not_solid') AND d.status <> 'dropped'
-       AND coalesce(d.contract, f.contract) IS DISTINCT FROM t.contract
+     WHERE CASE d.asset WHEN 'USDT' THEN (d.status <> 'pending' OR d.reason <> 'not_solid') AND d.status <> 'dropped'
+             AND coalesce(d.contract, f.contract) IS DISTINCT FROM t.contract
+           ELSE d.contract IS NOT NULL END
        AND d.changed_at >= clock_timestamp() - interval '2 days'`,
 };
 
 const SUMS: RecordCheck = {
   check: 'deposit-sums',
   rule: 'I14',
-  says: 'Every sum of small deposits equals its deposits.',
+  says: 'Every sum of small deposits equals its deposits, and every deposit in a sum has it.',
   stops: 'everything',
   text: `SELECT 'deposit sum ' || s.id AS subject, s.project_id::text AS of_project, s.amount::text AS amount, s.worth::text AS worth,
       m.amount::text AS deposits_amount, m.worth::text AS deposits_worth
       FROM deposit_sum s CROSS JOIN LATERAL (
         SELECT coalesce(sum(d.amount), 0) AS amount, coalesce(sum(d.amount * d.rate_e8), 0) AS worth FROM deposit d
          WHERE d.sum_id = s.id AND d.status = 'pending') m
-     WHERE s.entry_key IS NULL AND (s.amount, s.worth) IS DISTINCT FROM (m.amount, m.worth)`,
+     WHERE s.entry_key IS NULL AND (s.amount, s.worth) IS DISTINCT FROM (m.amount, m.worth)
+     UNION ALL
+     SELECT 'deposit sum ' || d.sum_id, d.project_id::text, NULL, NULL, d.amount::text, NULL
+       FROM deposit d LEFT JOIN deposit_sum s ON s.id = d.sum_id AND s.project_id = d.project_id AND s.asset = d.asset
+      WHERE d.sum_id IS NOT NULL AND s.id IS NULL`,
+};
+
+/** The first address of an account identifies its key. */
+const ACCOUNTS: RecordCheck = {
+  check: 'deposit-accounts',
+  rule: 'I14',
+  says: 'Every deposit address belongs to an account, and the first place of an account has its first address.',
+  stops: 'everything',
+  text: `SELECT 'address ' || a.address AS subject, a.account::text AS account, a.place::text AS place, c.first_address
+      FROM deposit_address a LEFT JOIN deposit_account c ON c.account = a.account
+     WHERE c.account IS NULL OR (a.place = 0) <> (a.address = c.first_address)`,
 };
 
 /** The stored rates at which a deposit `d` could be credited at its time. */
@@ -120,6 +136,7 @@ export const DEPOSIT_CHECKS: readonly RecordCheck[] = [
     says: 'Every USDT deposit was paid in the token that counts in its block.',
     text: TOKEN.text.replace(` AND d.changed_at >= clock_timestamp() - interval '2 days'`, ''),
   },
+  ACCOUNTS,
   SUMS,
   {
     ...RATES,

@@ -12,7 +12,7 @@ const RESTART_STEP = '1000000';
 export const ORDER_EVENTS: OrderCheck = {
   check: 'order-events',
   rule: 'I10',
-  says: 'A settled order has all its events, from `order.created` to its end, with positions in the order of their times.',
+  says: 'A settled order has each of its events once, from `order.created` to its end, with positions in the order of their times.',
   stops: 'nothing',
   text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, o.status, array_to_string(e.types, ', ') AS events
       FROM the_orders o JOIN (
@@ -23,6 +23,9 @@ export const ORDER_EVENTS: OrderCheck = {
           FROM the_events each GROUP BY order_id) e ON e.order_id = o.id
      WHERE o.project_id <> '${RECOVERY_PROJECT}' AND (
         e.by_time <> e.by_position
+        OR cardinality(array_positions(e.types, 'order.created')) > 1 OR cardinality(array_positions(e.types, 'order.settled')) > 1
+        OR cardinality(array_positions(e.types, 'order.refunded')) > 1
+        OR (NOT e.is_older AND cardinality(array_positions(e.types, 'order.extended')) <> o.extensions)
         OR (o.settled AND NOT e.is_older AND (
           NOT coalesce(e.types, '{}') @> CASE o.status WHEN 'delivered' THEN '{order.delivered,order.settled}' ELSE '{order.refunded}' END::text[]
           OR (coalesce(e.types[1], '') <> 'order.created' AND (

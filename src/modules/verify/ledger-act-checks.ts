@@ -25,46 +25,58 @@ const SHAPE: RecordCheck = {
 /** A return's adjustment is judged by `deposit-return-credits`. */
 const IS_OF_RETURN = `EXISTS (SELECT FROM deposit_return r WHERE r.entry_key = e.entry_key)`;
 
+/** Acts that book. The entries of a test project's old orders are deleted, and their acts are not. */
+const BOOKING_ACTS = `SELECT id, at, actor, reason, split_part(action, '.', 2) || ':' || (detail ->> 'reference') AS entry_key,
+          subject AS project, detail ->> 'credits' AS credits
+        FROM audit_log WHERE action IN ('credits.topup', 'credits.adjustment')
+      UNION ALL
+      SELECT id, at, actor, reason, 'compensation:' || subject || ':' || (detail ->> 'number'), detail ->> 'projectId', detail ->> 'credits'
+        FROM audit_log WHERE action = 'orders.compensate'`;
+
 /** Acts name the reference or number of their entry. Each table is read once, regardless of the number of entries. */
 const ACTS: RecordCheck = {
   check: 'ledger-acts',
   rule: 'I2',
-  says: 'Every top-up, adjustment and compensation has an operator’s action of the same amount.',
+  says: 'Every top-up, adjustment and compensation has an operator’s action of the same amount, author and reason, and every such action its entry.',
   stops: 'everything',
-  text: `SELECT 'entry ' || e.id AS subject, e.entry_key, e.kind, e.credits, e.actor, e.created_at,
+  text: `WITH acts AS (${BOOKING_ACTS})
+    SELECT 'entry ' || e.id AS subject, e.entry_key, e.kind, e.credits, e.actor, e.created_at,
         'an act credits.' || e.kind || ' or orders.compensate in the audit log' AS should_be
-      FROM credit_entry e LEFT JOIN (
-        SELECT split_part(action, '.', 2) || ':' || (detail ->> 'reference') AS entry_key, subject AS project, detail ->> 'credits' AS credits
-          FROM audit_log WHERE action IN ('credits.topup', 'credits.adjustment')
-        UNION ALL
-        SELECT 'compensation:' || subject || ':' || (detail ->> 'number'), detail ->> 'projectId', detail ->> 'credits'
-          FROM audit_log WHERE action = 'orders.compensate') a
+      FROM credit_entry e LEFT JOIN acts a
         ON a.entry_key = e.entry_key AND a.project = e.project_id::text AND a.credits = e.credits::text
+          AND a.actor = e.actor AND a.reason = e.reason
      WHERE e.kind IN ('topup', 'adjustment', 'compensation') AND a.entry_key IS NULL AND e.entry_key NOT LIKE 'deposit:%'
-       AND e.entry_key <> 'adjustment:test-carried:' || e.project_id AND NOT ${IS_OF_RETURN}`,
+       AND e.entry_key <> 'adjustment:test-carried:' || e.project_id AND NOT ${IS_OF_RETURN}
+    UNION ALL
+    SELECT 'act ' || a.id, a.entry_key, NULL, NULL, a.actor, a.at, 'an entry of ' || a.credits || ' credits'
+      FROM acts a LEFT JOIN credit_entry e ON e.entry_key = a.entry_key AND e.project_id::text = a.project AND e.credits::text = a.credits
+      LEFT JOIN project p ON p.id::text = a.project
+     WHERE e.id IS NULL AND NOT coalesce(p.test, false)`,
 };
 
 const REQUESTS: RecordCheck = {
   check: 'credit-requests',
   rule: 'I2',
-  says: 'Every approved credit request is booked with its exact amount and has an approval in the audit log.',
+  says: 'Exactly the credit requests with an approval by another person are approved, and each is booked with its exact amount.',
   stops: 'everything',
   text: `SELECT 'credit request ' || r.id AS subject, r.kind, r.reference, r.credits AS should_be, e.credits, a.request IS NOT NULL AS has_act
       FROM credit_request r
       LEFT JOIN credit_entry e ON e.entry_key = r.kind || ':' || r.reference AND e.project_id = r.project_id
-      LEFT JOIN (SELECT DISTINCT detail ->> 'request' AS request FROM audit_log WHERE action = 'credits.approve') a ON a.request = r.id::text
-     WHERE r.status = 'approved' AND (e.credits IS DISTINCT FROM r.credits OR a.request IS NULL)`,
+      LEFT JOIN (SELECT DISTINCT detail ->> 'request' AS request, actor FROM audit_log WHERE action = 'credits.approve') a ON a.request = r.id::text
+     WHERE (r.status = 'approved') <> (a.request IS NOT NULL) OR (r.status = 'approved' AND (
+             e.credits IS DISTINCT FROM r.credits OR a.actor IS DISTINCT FROM r.decided_by_email OR a.actor = r.asked_by_email))`,
 };
 
-/** Charges without a refund, by day, for each project, key and auto-delegation. */
+/** Charges by day, for each project, key and auto-delegation. A refunded one counts as nothing. */
 const CHARGES = `SELECT c.project_id, coalesce(c.api_key_id, c.project_id) AS key_id, (c.created_at AT TIME ZONE 'UTC')::date AS day,
-        c.order_id, -c.credits AS credits, c.entry_key
-      FROM credit_entry c WHERE c.kind = 'charge' AND NOT EXISTS (
-        SELECT FROM credit_entry r WHERE r.kind = 'refund' AND r.order_id = c.order_id)`;
+        c.order_id, c.entry_key, c.contra = 'test' AS is_play, CASE WHEN EXISTS (
+          SELECT FROM credit_entry r WHERE r.kind = 'refund' AND r.order_id = c.order_id) THEN 0 ELSE -c.credits END AS credits
+      FROM credit_entry c WHERE c.kind = 'charge'`;
 
 /**
  * Compares a recorded spending of one day with the charges of that day. A charge on a later day shows that the clock
- * was ahead. The spending of that day then began a new count, so the row is skipped.
+ * was ahead. The spending of that day then began a new count, so the sums are not compared. If the clock never jumped,
+ * the recorded day must be that of the newest charge. Old charges of test projects are deleted.
  */
 const spentBy = (who: string, table: string, id: string, charges: string): string =>
   [
@@ -76,25 +88,27 @@ const spentBy = (who: string, table: string, id: string, charges: string): strin
     ` AS id, spent_on, spent_credits FROM `,
     table,
     `) a JOIN (
-        SELECT id, day, sum(credits)::bigint AS credits, max(max(day)) OVER (PARTITION BY id) AS last_day
+        SELECT id, day, sum(credits)::bigint AS credits, max(max(day)) OVER (PARTITION BY id) AS last_day, bool_or(is_play) AS is_play
           FROM (`,
     charges,
-    `) each GROUP BY id, day) c ON c.id = a.id AND c.day = a.spent_on
-     WHERE a.spent_credits < c.credits AND c.last_day <= a.spent_on`,
+    `) each GROUP BY id, day) c ON c.id = a.id
+     WHERE c.day = a.spent_on AND a.spent_credits < c.credits AND c.last_day <= a.spent_on
+        OR c.day = c.last_day AND a.spent_on <> c.last_day AND NOT c.is_play
+           AND NOT EXISTS (SELECT FROM clock_mark WHERE jumped_at IS NOT NULL)`,
   ].join('');
 const SPENT_BY_PROJECT = spentBy(
   'project',
   'credit_account',
   'project_id',
-  `SELECT project_id AS id, day, credits FROM charges`,
+  `SELECT project_id AS id, day, credits, is_play FROM charges`,
 );
-const SPENT_BY_KEY = spentBy('key', 'api_key', 'id', `SELECT key_id AS id, day, credits FROM charges`);
+const SPENT_BY_KEY = spentBy('key', 'api_key', 'id', `SELECT key_id AS id, day, credits, is_play FROM charges`);
 /** A purchase's request id equals its key; a caller's own order under such a key is not a purchase. */
 const SPENT_BY_AUTO = spentBy(
   'auto-delegation',
   'auto_delegation',
   'id',
-  `SELECT split_part(b.key, '_', 2)::bigint AS id, h.day, h.credits FROM charges h JOIN (
+  `SELECT split_part(b.key, '_', 2)::bigint AS id, h.day, h.credits, h.is_play FROM charges h JOIN (
          SELECT 'charge:' || id AS entry_key, key FROM orders WHERE key ~ '^auto_[0-9]{1,18}_[0-9]{1,18}$' AND request_id = key
          UNION ALL SELECT 'charge:' || order_id || ':ext:' || number, key FROM order_extension
           WHERE key ~ '^auto_[0-9]{1,18}_[0-9]{1,18}$' AND request_id = key) b ON b.entry_key = h.entry_key`,
@@ -119,23 +133,27 @@ const newestAct = (actions: string): string =>
 const TERMS_ACTS = newestAct(`'credits.account', 'credits.terms'`);
 const FREEZE_ACTS = newestAct(`'project.freeze', 'project.unfreeze'`);
 const CAP_ACTS = newestAct(`'credits.daily-cap'`);
+const THRESHOLD_ACTS = newestAct(`'credits.low-balance'`);
 
 const TERMS: RecordCheck = {
   check: 'account-terms',
   rule: 'I8',
-  says: 'The debt limit, freeze and daily cap of a project match the newest operator’s action on each.',
+  says: 'The debt limit, freeze, daily cap and balance threshold of a project match the newest operator’s action on each.',
   stops: 'everything',
   text: `SELECT 'project ' || a.project_id AS subject, a.is_postpaid, a.floor_credits, a.frozen, a.daily_cap_credits,
-        t.detail -> 'terms' AS terms_should_be, f.action AS last_freeze, c.detail AS cap_should_be
+        t.detail -> 'terms' AS terms_should_be, f.action AS last_freeze, c.detail AS cap_should_be,
+        a.low_balance_credits, b.detail AS threshold_should_be
       FROM credit_account a
       LEFT JOIN (${TERMS_ACTS}) t ON t.subject = a.project_id::text
       LEFT JOIN (${FREEZE_ACTS}) f ON f.subject = a.project_id::text
       LEFT JOIN (${CAP_ACTS}) c ON c.subject = a.project_id::text
+      LEFT JOIN (${THRESHOLD_ACTS}) b ON b.subject = a.project_id::text
      WHERE t.subject IS NOT NULL AND (a.is_postpaid, a.floor_credits) IS DISTINCT FROM (
              t.detail #>> '{terms,kind}' = 'postpaid',
              CASE t.detail #>> '{terms,kind}' WHEN 'postpaid' THEN -(t.detail #>> '{terms,debtLimitCredits}')::bigint ELSE 0 END)
         OR a.frozen <> coalesce(f.action = 'project.freeze', a.frozen)
-        OR c.subject IS NOT NULL AND a.daily_cap_credits IS DISTINCT FROM (c.detail ->> 'capCredits')::bigint`,
+        OR c.subject IS NOT NULL AND a.daily_cap_credits IS DISTINCT FROM (c.detail ->> 'capCredits')::bigint
+        OR b.subject IS NOT NULL AND a.low_balance_credits IS DISTINCT FROM (b.detail ->> 'credits')::bigint`,
 };
 
 /** The primary key is excluded, because its next secret reactivates it. */
@@ -149,8 +167,49 @@ const KEYS: RecordCheck = {
      WHERE l.action = 'key.revoke' AND k.revoked_at IS NULL AND k.id <> k.project_id GROUP BY k.id, k.project_id`,
 };
 
+/** The newest act that gave a key this option. */
+const optionOf = (name: string): string =>
+  [
+    `(SELECT DISTINCT ON (detail ->> 'key') detail ->> 'key' AS key, detail -> '`,
+    name,
+    `' AS value FROM audit_log WHERE action IN ('key.create', 'key.options') AND detail ? '`,
+    name,
+    `' ORDER BY detail ->> 'key', id DESC)`,
+  ].join('');
+const SCOPES_GIVEN = optionOf('scopes');
+const SOURCES_GIVEN = optionOf('allowedSources');
+const CAP_GIVEN = optionOf('dailyCapCredits');
+const sameSet = (column: string, value: string): string =>
+  [
+    `(SELECT array_agg(v ORDER BY v) FROM unnest(`,
+    column,
+    `) v) IS NOT DISTINCT FROM
+          (SELECT array_agg(v ORDER BY v) FROM jsonb_array_elements_text(`,
+    value,
+    `) v)`,
+  ].join('');
+const SAME_SCOPES = sameSet('k.scopes', 's.value');
+const SAME_SOURCES = sameSet('k.allowed_sources', 'f.value');
+
+const KEY_ACTS: RecordCheck = {
+  check: 'key-acts',
+  rule: 'I8',
+  says: 'Every key of an operator’s action is a key of that project, with the scopes, sources and daily cap that were set last.',
+  stops: 'everything',
+  text: `SELECT 'key ' || l.key AS subject, l.project AS of_project, k.scopes::text AS scopes, s.value AS scopes_should_be,
+        k.allowed_sources::text AS allowed_sources, f.value AS sources_should_be, k.daily_cap_credits, c.value AS cap_should_be
+      FROM (SELECT DISTINCT detail ->> 'key' AS key, subject AS project FROM audit_log
+             WHERE action IN ('key.create', 'key.options', 'key.rotate', 'key.revoke')) l
+      LEFT JOIN api_key k ON k.id::text = l.key AND k.project_id::text = l.project
+      LEFT JOIN ${SCOPES_GIVEN} s ON s.key = l.key
+      LEFT JOIN ${SOURCES_GIVEN} f ON f.key = l.key
+      LEFT JOIN ${CAP_GIVEN} c ON c.key = l.key
+     WHERE k.id IS NULL OR (s.key IS NOT NULL AND NOT ${SAME_SCOPES}) OR (f.key IS NOT NULL AND NOT ${SAME_SOURCES})
+        OR (c.key IS NOT NULL AND k.daily_cap_credits IS DISTINCT FROM (c.value #>> '{}')::bigint)`,
+};
+
 /** Checks over the whole ledger. */
-export const LEDGER_ACT_CHECKS: readonly RecordCheck[] = [SHAPE, ACTS, REQUESTS, SPENT, TERMS, KEYS];
+export const LEDGER_ACT_CHECKS: readonly RecordCheck[] = [SHAPE, ACTS, REQUESTS, SPENT, TERMS, KEYS, KEY_ACTS];
 
 /** The shape check over the entries after `after`. */
 export const newerLedgerShape = (after: bigint): RecordCheck => ({ ...SHAPE, params: () => [after] });

@@ -55,6 +55,7 @@ const ENTRY: RecordCheck = {
     FROM credit_entry e LEFT JOIN orders o ON o.id = e.order_id LEFT JOIN project p ON p.id = e.project_id
     WHERE e.id > $1::bigint AND (p.id IS NULL OR (e.order_id IS NOT NULL AND o.id IS NULL)
        OR (e.order_id IS NOT NULL AND e.project_id <> o.project_id)
+       OR (e.api_key_id IS NOT NULL AND NOT EXISTS (SELECT FROM api_key k WHERE k.id = e.api_key_id AND k.project_id = e.project_id))
        OR (e.kind IN ('charge', 'refund') AND e.entry_key <> e.kind || ':' || e.order_id AND NOT (e.kind = 'charge' AND ${IS_EXTENSION}))
        OR (e.kind = 'compensation' AND e.entry_key NOT LIKE 'compensation:' || e.order_id || ':%')
        OR (e.kind = 'adjustment' AND e.entry_key NOT LIKE 'adjustment:%')

@@ -5,6 +5,7 @@ import type { RecordCheck, OrderCheck } from './record-check.js';
 import { ORDER_EVENTS } from './event-checks.js';
 import { ORDER_TERMS_CHECKS } from './order-terms-checks.js';
 import { RECOVERY_PROJECT } from './recovery.js';
+import { ROW_CHECKS } from './row-checks.js';
 import { TEST_ORDERS_APART } from './test-project-checks.js';
 
 /** Twice the sequential limit: each top-up may be split over wallets, or moved from one to another. */
@@ -265,6 +266,7 @@ const CHARGE_CHECKS: readonly OrderCheck[] = [
 export const ORDER_CHECKS: readonly OrderCheck[] = [
   ...CHARGE_CHECKS,
   ...ORDER_TERMS_CHECKS,
+  ...ROW_CHECKS,
   ...DELIVERY_CHECKS,
   ...TIME_CHECKS,
   ORDER_EVENTS,
@@ -287,6 +289,9 @@ export const DOUBLE_CHECKS: readonly RecordCheck[] = [
       SELECT 'key ' || o.key || ' of project ' || o.project_id, count(k.key) FROM orders o
         LEFT JOIN order_key k ON k.project_id = o.project_id AND k.key = o.key AND k.order_id = o.id AND k.extension IS NULL
        GROUP BY o.project_id, o.key HAVING count(k.key) <> 1 AND count(*) = 1
+      UNION ALL
+      SELECT 'key ' || k.key || ' of project ' || k.project_id, 0 FROM order_key k LEFT JOIN orders o ON o.id = k.order_id
+       WHERE o.id IS NULL
       UNION ALL
       SELECT 'quote ' || quote_id, count(*) FROM orders WHERE quote_id IS NOT NULL GROUP BY quote_id HAVING count(*) > 1`,
   },

@@ -46,7 +46,7 @@ const REQUEST: OrderCheck = {
         encode(o.request_hash, 'hex') AS should_hash_to
       FROM the_orders o WHERE o.quote_id IS NULL AND o.project_id <> '${RECOVERY_PROJECT}'
        AND NOT CASE o.kind WHEN 'activation' THEN o.request_hash = ${ACTIVATION_HASH}
-             ELSE o.request_hash IN (${SIZED_HASH}, ${UNSIZED_HASH}) END
+             ELSE o.request_hash = ${UNSIZED_HASH} OR (o.request_hash = ${SIZED_HASH} AND o.transfer IS NULL) END
       UNION ALL
       SELECT 'extension ' || x.number || ' of order ' || o.id, o.id, o.kind, o.receive_address, o.energy, x.duration_sec,
              encode(x.request_hash, 'hex')
@@ -63,6 +63,22 @@ const STATUS_SAID = `CASE e.type WHEN 'order.created' THEN 'reserved' WHEN 'orde
 const shownAs = (time: string): string => `date_trunc('milliseconds', ${time})`;
 const CREATED_SHOWN = shownAs('o.created_at');
 const DELIVERED_SHOWN = shownAs('o.delivered_at');
+
+const EXTENDED_SHOWN = shownAs('x.created_at');
+const EXTENSION_END_SHOWN = shownAs('x.ends_at');
+const END_SHOWN = shownAs('o.ends_at');
+
+/** True if the newest extension in the event \`p\` has the terms of its row. */
+const EXTENSION_SAID = `EXISTS (SELECT FROM the_extensions x CROSS JOIN LATERAL (SELECT p.said -> 'extensions' -> (x.number - 1) AS said) s
+         WHERE x.order_id = o.id AND x.number = json_array_length(p.said -> 'extensions')
+           AND (s.said ->> 'key', s.said ->> 'duration_sec', s.said ->> 'credits', s.said ->> 'fee_limit_sun')
+             IS NOT DISTINCT FROM (x.key, x.duration_sec::text, x.credits::text, x.fee_limit_sun::text)
+           AND (s.said ->> 'at')::timestamptz = ${EXTENDED_SHOWN} AND (p.said ->> 'ends_at')::timestamptz = ${EXTENSION_END_SHOWN})`;
+
+/** True if each delegation in the event \`p\` is a transaction of the order with the energy of its leg. */
+const DELEGATIONS_SAID = `NOT EXISTS (SELECT FROM json_array_elements(p.said -> 'delegations') g WHERE NOT EXISTS (
+         SELECT FROM the_transactions t JOIN the_legs l ON l.id = t.leg_id WHERE t.order_id = o.id AND encode(t.txid, 'hex') = g ->> 'txid'
+           AND (l.energy::text, l.amount_sun::text) IS NOT DISTINCT FROM (g ->> 'energy', g ->> 'amount_sun')))`;
 
 /** Skips events without a payload: those that were pruned or could not be rendered. */
 const EVENTS_SAY: OrderCheck = {
@@ -86,14 +102,26 @@ const EVENTS_SAY: OrderCheck = {
          IS DISTINCT FROM (o.trx_usd_e8::numeric, o.price_sun::numeric)
        OR (p.said ->> 'price_usd')::numeric IS DISTINCT FROM round(o.credits / 10.0) / 1000000
        OR (p.said ->> 'created_at')::timestamptz IS DISTINCT FROM ${CREATED_SHOWN}
+       OR p.said ->> 'reference' IS DISTINCT FROM o.reference
+       OR (p.said -> 'metadata')::jsonb IS DISTINCT FROM o.metadata::jsonb
+       OR e.type IN ('order.settled', 'order.refunded') AND p.said ->> 'settled' IS DISTINCT FROM 'true'
+       OR e.type = 'order.ended' AND (p.said ->> 'ends_at')::timestamptz IS DISTINCT FROM ${END_SHOWN}
+       OR e.type = 'order.extended' AND NOT ${EXTENSION_SAID}
+       OR e.type = 'order.settled' AND o.kind = 'rental' AND NOT o.test AND NOT ${DELEGATIONS_SAID}
        OR e.type = 'order.settled' AND ((p.said ->> 'delivered_at')::timestamptz, p.said ->> 'delivered_energy')
          IS DISTINCT FROM (${DELIVERED_SHOWN}, o.delivered_energy::text))`,
 };
 
+/** A charge follows its order within the waits for locks. A clock that jumped may have moved either. */
+const CHARGE_TIMES = `SELECT 'order ' || o.id, o.id, NULL, e.created_at, o.created_at
+        FROM the_orders o JOIN the_entries e ON e.order_id = o.id AND e.entry_key = 'charge:' || o.id
+       WHERE e.created_at NOT BETWEEN o.created_at - interval '1 minute' AND o.created_at + interval '1 hour'
+         AND NOT EXISTS (SELECT FROM clock_mark WHERE jumped_at IS NOT NULL)`;
+
 const TIMES: OrderCheck = {
   check: 'order-times',
   rule: 'I3',
-  says: 'A leg was delivered at the time of its block, and a rental ended at the time of the last block that reclaimed it.',
+  says: 'A leg was delivered at the time of its block, a rental ended at the time of the last block that reclaimed it, and a charge has the time of its order.',
   stops: 'everything',
   text: `SELECT 'leg ' || l.id || ' of order ' || l.order_id AS subject, l.order_id AS of_order, l.wallet_id, l.active_at AS recorded_at,
         t.block_at AS should_be
@@ -105,7 +133,9 @@ const TIMES: OrderCheck = {
           SELECT l.order_id, max(coalesce(t.block_at, l.closed_at)) AS at
             FROM the_legs l LEFT JOIN the_transactions t ON t.leg_id = l.id AND t.purpose = 'reclaim' AND t.status = 'solid'
            WHERE l.status <> 'released' GROUP BY l.order_id HAVING bool_and(l.status = 'reclaimed')) r ON r.order_id = o.id
-       WHERE o.status = 'delivered' AND o.settled AND o.kind = 'rental' AND o.reclaimed_at <> r.at`,
+       WHERE o.status = 'delivered' AND o.settled AND o.kind = 'rental' AND o.reclaimed_at <> r.at
+      UNION ALL
+      ${CHARGE_TIMES}`,
 };
 
 export const ORDER_TERMS_CHECKS: readonly OrderCheck[] = [PRICE, REQUEST, EVENTS_SAY, TIMES];

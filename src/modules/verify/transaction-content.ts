@@ -20,10 +20,11 @@ interface ContentRow {
   readonly address: string;
   readonly receive_address: string;
   readonly amount_sun: bigint;
+  readonly expires_at: Date;
 }
 
 /** Excludes dropped transactions, which were never sent. Dead ones had no effect but must keep their content. */
-const CONTENTS = `SELECT t.id, t.order_id, t.txid, t.raw_data, t.purpose, t.wallet_id, w.address, l.receive_address, l.amount_sun
+const CONTENTS = `SELECT t.id, t.order_id, t.txid, t.raw_data, t.purpose, t.wallet_id, w.address, l.receive_address, l.amount_sun, t.expires_at
   FROM the_transactions t JOIN the_legs l ON l.id = t.leg_id JOIN pool_wallet w ON w.id = t.wallet_id
   WHERE t.status <> 'dropped'`;
 
@@ -46,11 +47,12 @@ export async function checkContents(
   for await (const rows of pagesOf(tx, scope)) {
     for (const row of rows) {
       const says = judge.actionOf(row);
-      if (judge.isOf(row.raw_data, says)) continue;
+      if (judge.isOf(row.raw_data, says, row.expires_at)) continue;
       count += 1;
       if (findings.length >= findingsMax) continue;
       const subject = `transaction ${row.txid.toString('hex')}`;
-      const facts = { purpose: row.purpose, receiver: row.receive_address, amount_sun: row.amount_sun };
+      const { purpose, amount_sun, expires_at } = row;
+      const facts = { purpose, receiver: row.receive_address, amount_sun, expires_at };
       findings.push(
         findingOf({ check: CHECK, rule: RULE, subject, facts, walletId: row.wallet_id, orderId: row.order_id }),
       );
@@ -58,7 +60,7 @@ export async function checkContents(
     judged += rows.length;
     onProgress?.(judged);
   }
-  const says = 'The bytes of a transaction match its leg: owner, receiver, sun, energy, unlocked.';
+  const says = 'The bytes of a transaction match its leg (owner, receiver, sun, energy, unlocked) and its expiration.';
   return { check: CHECK, rule: RULE, says, stops: 'everything', count, findings };
 }
 
@@ -99,7 +101,7 @@ function lengthed(tag: string, hex: string): string {
 }
 
 /** ref block (4 bytes), its hash (10 bytes), expiration, then the contract; last the timestamp. */
-const LAYOUT = /^0a02[0-9a-f]{4}2208[0-9a-f]{16}40(?:[89a-f][0-9a-f])*[0-7][0-9a-f]5a([0-9a-f]{2})/;
+const LAYOUT = /^0a02[0-9a-f]{4}2208[0-9a-f]{16}40((?:[89a-f][0-9a-f])*[0-7][0-9a-f])5a([0-9a-f]{2})/;
 const TIMESTAMP = /^70(?:[89a-f][0-9a-f]){0,8}[0-7][0-9a-f]$/;
 const PERMISSION = /^(?:280[2-9])?$/;
 
@@ -116,21 +118,22 @@ export class ContentJudge {
     return { type, ...parties, amountSun: row.amount_sun as Sun };
   }
 
-  /** Returns true if `rawData` is a transaction of exactly this action. */
-  isOf(rawData: Buffer, action: ChainAction): boolean {
-    if (this.isLaidOutAs(rawData, action)) return true;
+  /** Returns true if `rawData` is a transaction of exactly this action that expires at this time. */
+  isOf(rawData: Buffer, action: ChainAction, expiresAt: Date): boolean {
+    if (this.isLaidOutAs(rawData, action, expiresAt)) return true;
     const parsed = parseTransaction(rawData);
-    return parsed !== undefined && sameAction(parsed.action, action);
+    return parsed?.expiresAtMs === expiresAt.getTime() && sameAction(parsed.action, action);
   }
 
   /** Returns true only if the bytes, in our builder's layout, hold nothing but this action; false means undecided. */
-  private isLaidOutAs(rawData: Buffer, action: ChainAction): boolean {
+  private isLaidOutAs(rawData: Buffer, action: ChainAction, expiresAt: Date): boolean {
     if (action.type === 'activate') return false;
     const hex = rawData.toString('hex');
     const layout = LAYOUT.exec(hex);
     const [owner, receiver] = [this.hexOf(action.owner), this.hexOf(action.receiver)];
     if (layout === null || owner === undefined || receiver === undefined) return false;
-    const contractBytes = Number.parseInt(layout[1] ?? '', 16);
+    if (layout[1] !== varint(BigInt(expiresAt.getTime()))) return false;
+    const contractBytes = Number.parseInt(layout[2] ?? '', 16);
     const start = layout[0].length;
     const contract = hex.slice(start, start + contractBytes * 2);
     if (contractBytes > 0x7f || !TIMESTAMP.test(hex.slice(start + contractBytes * 2))) return false;

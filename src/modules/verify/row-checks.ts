@@ -1,0 +1,60 @@
+/** Rules of single rows (I3, I10): what the row guards demand, and what follows from a transaction's block. */
+import type { OrderCheck } from './record-check.js';
+import { RECOVERY_PROJECT } from './recovery.js';
+
+/** True if an undelegation of the leg `l`, ours or foreign, is in a block. */
+const IS_TAKEN_BACK = `(l.closed_at IS NOT NULL OR EXISTS (
+      SELECT FROM the_transactions t WHERE t.leg_id = l.id AND t.purpose = 'reclaim' AND t.status IN ('included', 'solid')))`;
+
+const ENDED: OrderCheck = {
+  check: 'order-ended',
+  rule: 'I6',
+  says: 'A settled rental has ended if and only if all of its delegations have, and is not being undone.',
+  stops: 'nothing',
+  text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, o.status, o.undoing, o.reclaimed_at, l.statuses
+      FROM the_orders o JOIN (
+        SELECT l.order_id, string_agg(DISTINCT l.status, ',' ORDER BY l.status) AS statuses,
+               bool_and(l.status = 'reclaimed') AS are_over,
+               bool_or(l.status = 'active' AND NOT ${IS_TAKEN_BACK}) AS is_running
+          FROM the_legs l WHERE l.status <> 'released' GROUP BY l.order_id) l ON l.order_id = o.id
+     WHERE o.status = 'delivered' AND o.settled AND o.kind = 'rental' AND (
+       o.undoing OR CASE WHEN o.reclaimed_at IS NULL THEN l.are_over ELSE l.is_running END)`,
+};
+
+/** TRON: the id of a block begins with its number in eight bytes. */
+const NUMBER_IN_ID = `lpad(to_hex(t.block_number), 16, '0')`;
+
+const TRANSACTION: OrderCheck = {
+  check: 'transaction-shape',
+  rule: 'I10',
+  says: 'A sent transaction has a signature, and an included one has the number, ID and time of a later block than its reference.',
+  stops: 'everything',
+  text: `SELECT 'transaction ' || encode(t.txid, 'hex') AS subject, t.order_id AS of_order, t.wallet_id, t.status, t.attempt,
+        t.block_number, encode(t.block_id, 'hex') AS block_id, t.block_at, t.ref_block_number, t.fee_sun
+      FROM the_transactions t
+     WHERE t.attempt < 1 OR coalesce(length(t.signature) <> 65, t.status NOT IN ('built', 'dropped'))
+        OR t.fee_sun < 0 OR (t.fee_sun IS NOT NULL AND t.block_number IS NULL)
+        OR (t.status IN ('included', 'solid') AND NOT coalesce(
+              t.block_at IS NOT NULL AND t.block_number >= t.ref_block_number
+              AND encode(substring(t.block_id FROM 1 FOR 8), 'hex') = ${NUMBER_IN_ID}, false))`,
+};
+
+/** An operator who closes a leg gives the reason of the act. */
+const HAS_ACT = `EXISTS (SELECT FROM audit_log a WHERE a.action = 'orders.close-leg' AND a.subject = l.order_id::text
+      AND a.reason = l.closed_reason AND (a.detail ->> 'leg')::integer = l.leg_no)`;
+
+const LEG: OrderCheck = {
+  check: 'leg-shape',
+  rule: 'I10',
+  says: 'A leg that ended by another’s act has its time and evidence: a transaction, or an operator’s action.',
+  stops: 'everything',
+  text: `SELECT 'leg ' || l.id || ' of order ' || l.order_id AS subject, l.order_id AS of_order, l.wallet_id, l.status, l.closed_at,
+        l.closed_reason, l.top_up, l.top_up_cause, l.amount_sun
+      FROM the_legs l JOIN the_orders o ON o.id = l.order_id
+     WHERE o.project_id <> '${RECOVERY_PROJECT}' AND (l.amount_sun <= 0 OR (l.top_up_cause IS NOT NULL AND NOT l.top_up)
+        OR CASE WHEN l.closed_at IS NULL THEN l.closed_by_txid IS NOT NULL OR l.closed_reason IS NOT NULL
+             ELSE l.status <> 'reclaimed' OR (l.closed_by_txid IS NULL AND l.closed_reason IS NULL)
+               OR (l.closed_reason IS NOT NULL AND l.kind = 'rental' AND NOT ${HAS_ACT}) END)`,
+};
+
+export const ROW_CHECKS: readonly OrderCheck[] = [ENDED, TRANSACTION, LEG];
