@@ -5,6 +5,7 @@ import { reclaimRestMs } from '../../src/modules/fulfilment/plan/reclaim-pace.js
 import { aboutNodes } from '../../src/platform/chain/about-nodes.js';
 import { ChainView } from '../../src/modules/fulfilment/follow/chain-view.js';
 import {
+  api,
   clearFixture,
   closeFixture,
   full,
@@ -86,6 +87,33 @@ describe('without the solid port', () => {
   });
 });
 
+/** Records nine reclaims that were sent and died just now. */
+async function failReclaims(key: string): Promise<void> {
+  await api.database.query(
+    `INSERT INTO chain_tx (order_id, leg_id, purpose, attempt, wallet_id, status, txid, raw_data, signature, ref_block_number,
+       expires_at, evidence, sends, sent_at)
+     SELECT l.order_id, l.id, 'reclaim', n, l.wallet_id, 'dead', sha256(r.raw), r.raw, decode(repeat('00', 65), 'hex'), 1,
+       clock_timestamp(), '{}', 1, clock_timestamp()
+       FROM leg l JOIN orders o ON o.id = l.order_id CROSS JOIN generate_series(1, 9) n
+       CROSS JOIN LATERAL (SELECT convert_to(o.id || ' attempt ' || n, 'UTF8') AS raw) r WHERE o.key = $1`,
+    [key],
+  );
+}
+
+async function isDueWithinMinute(key: string): Promise<boolean | undefined> {
+  const [row] = await api.database.query<{ soon: boolean }>(
+    `SELECT coalesce(next_run_at <= clock_timestamp() + interval '60 seconds', false) AS soon FROM orders WHERE key = $1`,
+    [key],
+  );
+  return row?.soon;
+}
+
+/** Lets this process's monotonic clock advance in one step, as after a pause. */
+function shiftMonotonicClock(ms: number) {
+  const now = performance.now.bind(performance);
+  return jest.spyOn(performance, 'now').mockImplementation(() => now() + ms);
+}
+
 describe('a reclaim', () => {
   it('is not withheld for an order of the same receiver that was sent and is in no block', async () => {
     const worker = await SteppedWorker.open();
@@ -106,6 +134,28 @@ describe('a reclaim', () => {
     const failed = { purpose: 'reclaim', attempts: 9, deaths: 9, recent: 9, lastAgeSec: 100 } as const;
     expect(reclaimRestMs(failed, 60)).toBe(0);
     expect(reclaimRestMs(failed, 200)).toBeGreaterThan(60_000);
+  });
+
+  it('that failed often is looked at again within a minute, also during an outage, and is sent once the chain moves again', async () => {
+    const worker = await SteppedWorker.open();
+    const key = await settledOrder(worker, receivers[1]);
+    await mine(21);
+    await worker.followChain();
+    await failReclaims(key);
+    await worker.reclaimEnded();
+    expect(await statusesOf(key, 'reclaim')).not.toContain('sending');
+    expect(await isDueWithinMinute(key)).toBe(true);
+    const shift = shiftMonotonicClock(120_000);
+    full.before = () => 'break';
+    await expect(worker.followChain()).rejects.toThrow();
+    await worker.advance();
+    expect(await isDueWithinMinute(key)).toBe(true);
+    full.rest();
+    await mine();
+    await worker.followChain();
+    await worker.advance();
+    expect(await statusesOf(key, 'reclaim')).toContain('sending');
+    shift.mockRestore();
   });
 
   it('rests by a chain that has moved since the view was renewed after a gap', async () => {

@@ -44,3 +44,8 @@ it('does not agree on a payment that one node leaves out, but on those beside it
     [4n, true],
   ]);
 });
+
+it('does not agree on a payment in two tokens', () => {
+  const reports = ['TOne', 'TOther'].map((contract) => [{ ...payment(3n), kind: 'log' as const, contract }]);
+  expect(agreedPayments(reports, 2).map(({ isAgreed }) => isAgreed)).toEqual([false]);
+});

@@ -1,7 +1,9 @@
 // The rounding direction of each amount, and the inclusive side of each bound.
 import fc from 'fast-check';
-import { withMargin } from '../../src/domain/conversion.js';
-import { energy, rateE8, type Energy } from '../../src/domain/units.js';
+import { usdBalanceOf, usdOfCredits, withMargin } from '../../src/domain/conversion.js';
+import { deployerPart } from '../../src/domain/energy-share.js';
+import { fewestUses } from '../../src/domain/price.js';
+import { energy, rateE8, sun, type Credits, type Energy } from '../../src/domain/units.js';
 import { creditsOfWorth, judge, JUMP_PERCENT, PEG_MIN, valuedAt } from '../../src/modules/deposits/judgement.js';
 import { energyOfSun, sunForEnergy } from '../../src/modules/pool/energy-ratio.js';
 
@@ -13,6 +15,35 @@ it('rounds the credits of a deposit down', () => {
 
 it('rounds the energy of a simulation with its margin up', () => {
   expect([1n, 10n, 65_001n].map((used) => withMargin(used as Energy))).toEqual([2n, 11n, 71_502n]);
+});
+
+it('rounds the dollars of a balance to cents and those of a price to six digits, half up', () => {
+  expect([49_999n, 50_000n, 149_999n].map((amount) => usdBalanceOf(amount as Credits))).toEqual([
+    '0.00',
+    '0.01',
+    '0.01',
+  ]);
+  expect([-49_999n, -50_000n].map((amount) => usdBalanceOf(amount as Credits))).toEqual(['0.00', '-0.01']);
+  expect([4n, 5n, 14n].map((amount) => usdOfCredits(amount as Credits))).toEqual(['0.000000', '0.000001', '0.000001']);
+});
+
+it('needs one more use where a rental costs as much as burning', () => {
+  expect([99, 100, 101, 199, 200].map((price) => fewestUses(sun(price), sun(100), 86_400 * 9))).toEqual([
+    1, 2, 2, 2, 3,
+  ]);
+  expect(fewestUses(sun(100), sun(0), 86_400)).toBeUndefined();
+});
+
+it('rounds the share of a contract’s deployer down, and keeps it within the call', () => {
+  const shareOf = (callerPercent: bigint) => deployerPart(energy(7), { callerPercent, limit: 100n, available: 100n });
+  expect([-1n, 0n, 50n, 100n, 101n].map(shareOf)).toEqual([7n, 7n, 3n, 0n, 0n]);
+});
+
+it('holds a deposit that one of two nodes reports, whatever its rate', () => {
+  const held = { status: 'held', reason: 'one_node' };
+  expect(judge('TRX', { rate: undefined, isAgreed: false })).toMatchObject(held);
+  expect(judge('USDT', { rate: { rate: rateE8(1), median: rateE8(1) }, isAgreed: false })).toMatchObject(held);
+  expect(judge('TRX', { rate: { rate: rateE8(1), median: rateE8(100) }, isAgreed: false })).toMatchObject(held);
 });
 
 it('a dollar token has its peg at 0.99, and is never worth more than a dollar', () => {

@@ -27,16 +27,17 @@ const NUMBER_IN_ID = `lpad(to_hex(t.block_number), 16, '0')`;
 const TRANSACTION: OrderCheck = {
   check: 'transaction-shape',
   rule: 'I10',
-  says: 'A sent transaction has a signature, and an included one has the number, ID and time of a later block than its reference.',
+  says: 'A sent transaction has a signature, an included one has a block, and the block of a final one has its number in its ID and is not before its reference.',
   stops: 'everything',
   text: `SELECT 'transaction ' || encode(t.txid, 'hex') AS subject, t.order_id AS of_order, t.wallet_id, t.status, t.attempt,
         t.block_number, encode(t.block_id, 'hex') AS block_id, t.block_at, t.ref_block_number, t.fee_sun
       FROM the_transactions t
      WHERE t.attempt < 1 OR coalesce(length(t.signature) <> 65, t.status NOT IN ('built', 'dropped'))
         OR t.fee_sun < 0 OR (t.fee_sun IS NOT NULL AND t.block_number IS NULL)
-        OR (t.status IN ('included', 'solid') AND NOT coalesce(
-              t.block_at IS NOT NULL AND t.block_number >= t.ref_block_number
-              AND encode(substring(t.block_id FROM 1 FOR 8), 'hex') = ${NUMBER_IN_ID}, false))`,
+        OR (t.status IN ('included', 'solid') AND NOT coalesce(t.block_at IS NOT NULL AND t.block_number IS NOT NULL
+              AND length(t.block_id) = 32, false))
+        OR (t.status = 'solid' AND (t.block_number < t.ref_block_number
+              OR encode(substring(t.block_id FROM 1 FOR 8), 'hex') <> ${NUMBER_IN_ID}))`,
 };
 
 /** An operator who closes a leg gives the reason of the act. */
