@@ -31,6 +31,7 @@ import { PLANTED_REFILLS } from './planted-refills.js';
 import { PLANTED_SDK } from './planted-sdk.js';
 import { PLANTED_OPERATIONS } from './planted-operations.js';
 import { PLANTED_STARTS } from './planted-starts.js';
+import { PLANTED_SURVIVORS } from './planted-survivors.js';
 import { PLANTED_STATEMENTS } from './planted-statements.js';
 import { PLANTED_SIZING } from './planted-sizing.js';
 import { PLANTED_USES } from './planted-uses.js';
@@ -73,6 +74,7 @@ export const PLANTED: readonly PlantedBug[] = [
   ...PLANTED_STARTS,
   ...PLANTED_PEOPLE,
   ...PLANTED_PROOF,
+  ...PLANTED_SURVIVORS,
   ...PLANTED_DEVNET,
 ];
 

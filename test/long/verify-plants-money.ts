@@ -159,7 +159,7 @@ export const DEPOSITS: readonly Plant[] = [
     'more credits',
     [`UPDATE deposit SET credits = credits + 1 WHERE ${DEPOSIT}`],
     ['deposit-said', 'ledger-entry'],
-    /^entry \d+$/,
+    /^deposit \d+$/,
   ],
   [
     'of another payer',

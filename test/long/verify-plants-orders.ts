@@ -162,7 +162,7 @@ export const LEGS: readonly Plant[] = [
     'less stake than its transaction',
     [`UPDATE leg SET amount_sun = amount_sun - 1000000 WHERE ${LEG}`],
     ['order-said', 'transaction-content'],
-    /^transaction/,
+    ORDER,
   ],
   ['less energy', [`UPDATE leg SET energy = energy - 1 WHERE ${LEG}`], ['order-legs', 'order-said'], ORDER],
   [
@@ -246,7 +246,7 @@ export const TRANSACTIONS: readonly Plant[] = [
     'another id',
     [`UPDATE chain_tx SET txid = sha256(txid) WHERE ${DELEGATE}`],
     ['order-said', 'transaction-id'],
-    /^transaction/,
+    ORDER,
   ],
   [
     'of another order',

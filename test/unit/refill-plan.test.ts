@@ -36,6 +36,16 @@ it('does not count a rental that ends within a minute', () => {
   expect(planRefill(need(ENERGY, [later]))).toMatchObject({ refill: undefined, changeAtMs: CLOCK_MS + 1 });
 });
 
+it('buys below the threshold, and neither at it nor for a rental that ends with the need', () => {
+  const { refillBelow } = terms;
+  expect(planRefill(need(refillBelow, [])).refill).toBeUndefined();
+  expect(planRefill(need(refillBelow - 1n, [])).refill).toMatchObject({ kind: 'order' });
+  const last = rental({ endsAtMs: CLOCK_MS + 30_000 });
+  const until = (untilMs: number) => ({ terms: { ...terms, untilMs } });
+  expect(planRefill(need(ENERGY, [last], until(CLOCK_MS + 30_000))).refill).toBeUndefined();
+  expect(planRefill(need(ENERGY, [last], until(CLOCK_MS + 30_001))).refill).toBeDefined();
+});
+
 it('does not subtract an already reclaimed rental a second time', () => {
   const gone = rental({ endsAtMs: CLOCK_MS - 3000, isReclaimed: true, extendable: 'no' });
   expect(planRefill(need(ENERGY, [gone, rental({ orderId: 2n })])).refill).toBeUndefined();

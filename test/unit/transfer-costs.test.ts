@@ -30,7 +30,9 @@ const purse = (more: Partial<AddressFunds> = {}): AddressFunds => ({
 it.each([
   ['short', 127, 1 + 1 + 127 + 67 + 64],
   ['usual', 211, 1 + 2 + 211 + 67 + 64],
-])('the bandwidth of %s transaction counts its signature and its result', (_what, bytes, expected) => {
+  ['long', 16_383, 1 + 2 + 16_383 + 67 + 64],
+  ['longer', 16_384, 1 + 3 + 16_384 + 67 + 64],
+])('the bandwidth of a %s transaction counts its signature and its result', (_what, bytes, expected) => {
   expect(bandwidthOf('00'.repeat(bytes))).toBe(BigInt(expected));
 });
 
