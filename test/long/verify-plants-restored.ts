@@ -15,7 +15,7 @@ export const RESTORED_ORDERS: readonly Plant[] = [
   [
     'an order created an hour earlier',
     [`UPDATE orders SET created_at = created_at - interval '1 hour' ${RUNNING}`],
-    ['order-said', 'order-times'],
+    ['order-said'],
     ORDER,
   ],
   [
