@@ -33,7 +33,7 @@ const MONEY: readonly PlantedBug[] = [
   },
   {
     name: 'payments in two tokens agree',
-    changes: one('blocks/agreed-payments.ts', "contract ?? '', ", ''),
+    changes: one('platform/blocks/agreed-payments.ts', "contract ?? '', ", ''),
     test: { file: 'unit/agreed-payments.test.ts', title: 'does not agree on a payment in two tokens' },
   },
   {
@@ -48,13 +48,13 @@ const MONEY: readonly PlantedBug[] = [
   },
   {
     name: 'the length of a long transaction takes a byte less',
-    changes: one('deposits/transfer-costs.ts', 'bytes < 16_384 ? 2 : 3', 'bytes <= 16_384 ? 2 : 3'),
+    changes: one('modules/deposits/transfer-costs.ts', 'bytes < 16_384 ? 2 : 3', 'bytes <= 16_384 ? 2 : 3'),
     test: { file: 'unit/transfer-costs.test.ts', title: 'longer' },
   },
   {
     name: 'an address at its threshold is refilled',
     changes: one(
-      'auto-delegations/refill-plan.ts',
+      'modules/auto-delegations/refill-plan.ts',
       'effective < terms.refillBelow ? refillOf',
       'effective <= terms.refillBelow ? refillOf',
     ),
@@ -62,12 +62,12 @@ const MONEY: readonly PlantedBug[] = [
   },
   {
     name: 'a rental that ends with the need is replaced',
-    changes: one('auto-delegations/refill-plan.ts', 'endsAtMs < restsAtMs;', 'endsAtMs <= restsAtMs;'),
+    changes: one('modules/auto-delegations/refill-plan.ts', 'endsAtMs < restsAtMs;', 'endsAtMs <= restsAtMs;'),
     test: { file: 'unit/refill-plan.test.ts', title: 'buys below the threshold, and neither at it' },
   },
   {
     name: 'a deposit that one node reports waits for a rate',
-    changes: one('deposits/judgement.ts', "  if (!isAgreed) return held('one_node');\n", ''),
+    changes: one('modules/deposits/judgement.ts', "  if (!isAgreed) return held('one_node');\n", ''),
     test: rounding('holds a deposit that one of two nodes reports, whatever its rate'),
   },
 ];
@@ -75,13 +75,13 @@ const MONEY: readonly PlantedBug[] = [
 const DELIVERY: readonly PlantedBug[] = [
   {
     name: 'a wallet sells for an hour after its last reading',
-    changes: one('pool/pool-sync.ts', "greatest(interval '60 seconds', 3", "greatest(interval '1 hour', 3"),
+    changes: one('modules/pool/pool-sync.ts', "greatest(interval '60 seconds', 3", "greatest(interval '1 hour', 3"),
     test: undeliverable('refuses orders when no worker reads the wallets'),
   },
   {
     name: 'the reading of a wallet asks a node whose head is too old',
     changes: one(
-      'chain/node.ts',
+      'platform/chain/node.ts',
       'headAgeMaxSec === 0 || (ageMs <= headAgeMaxSec * 1000 && ',
       'headAgeMaxSec === 0 || (',
     ),
@@ -90,7 +90,7 @@ const DELIVERY: readonly PlantedBug[] = [
   {
     name: 'the reading of a wallet asks a node whose head stands still',
     changes: one(
-      'chain/node.ts',
+      'platform/chain/node.ts',
       'return this.stalledMs <= this.options.headStallSec * 1000;',
       'return this.stalledMs >= 0;',
     ),
@@ -99,7 +99,7 @@ const DELIVERY: readonly PlantedBug[] = [
   {
     name: 'a reclaim that failed often is looked at again in an hour',
     changes: one(
-      'fulfilment/loop/order-advancer.ts',
+      'modules/fulfilment/loop/order-advancer.ts',
       'restAtMost(pass, order, Math.min(restMs, CHECK_AGAIN_MS));',
       'restAtMost(pass, order, restMs);',
     ),
@@ -110,7 +110,7 @@ const DELIVERY: readonly PlantedBug[] = [
   },
   {
     name: 'a reclaim rests on after the chain moves again',
-    changes: one('fulfilment/plan/reclaim-pace.ts', '  if (failed.lastAgeSec > movingSec) return 0;\n', ''),
+    changes: one('modules/fulfilment/plan/reclaim-pace.ts', '  if (failed.lastAgeSec > movingSec) return 0;\n', ''),
     test: {
       file: 'integration/fulfilment-ports.test.ts',
       title: 'that failed often is looked at again within a minute, also during an outage',
@@ -119,7 +119,7 @@ const DELIVERY: readonly PlantedBug[] = [
   {
     name: 'a worker that was killed before it began searches to the head first',
     changes: one(
-      'fulfilment/loop/startup-gate.ts',
+      'modules/fulfilment/loop/startup-gate.ts',
       'state.absent && !(await this.isScannedLately(state))',
       'state.absent',
     ),
@@ -127,7 +127,7 @@ const DELIVERY: readonly PlantedBug[] = [
   },
   {
     name: 'payments by contracts count as visible for an hour after nodes showed one',
-    changes: one('deposits/deposit-terms.ts', "block_at - interval '1 minute'", "block_at - interval '1 hour'"),
+    changes: one('modules/deposits/deposit-terms.ts', "block_at - interval '1 minute'", "block_at - interval '1 hour'"),
     test: { file: 'integration/deposits-api.test.ts', title: 'says if payments by contracts are visible' },
   },
 ];
@@ -136,7 +136,7 @@ const PROOF: readonly PlantedBug[] = [
   {
     name: 'verify believes any reason for a closed leg',
     changes: one(
-      'verify/row-checks.ts',
+      'modules/verify/row-checks.ts',
       "OR (l.closed_reason IS NOT NULL AND l.kind = 'rental' AND NOT ${HAS_ACT})",
       '',
     ),
@@ -144,13 +144,13 @@ const PROOF: readonly PlantedBug[] = [
   },
   {
     name: 'verify does not compare the number of a block with its id',
-    changes: one('verify/row-checks.ts', '<> ${NUMBER_IN_ID}))', "= ''))"),
+    changes: one('modules/verify/row-checks.ts', '<> ${NUMBER_IN_ID}))', "= ''))"),
     test: falsehood('a restored transaction'),
   },
   {
     name: 'verify misses acts without an entry',
     changes: one(
-      'verify/ledger-act-checks.ts',
+      'modules/verify/ledger-act-checks.ts',
       'WHERE e.id IS NULL AND NOT coalesce(p.test, false)`',
       'WHERE e.id IS NULL AND p.test`',
     ),
@@ -159,7 +159,7 @@ const PROOF: readonly PlantedBug[] = [
   {
     name: 'verify misses the events of orders that are gone',
     changes: one(
-      'verify/log-checks.ts',
+      'modules/verify/log-checks.ts',
       'WHERE e.order_id IS NOT NULL AND o.id IS NULL`',
       'WHERE e.order_id IS NULL AND o.id IS NOT NULL`',
     ),
@@ -168,7 +168,7 @@ const PROOF: readonly PlantedBug[] = [
   {
     name: 'verify compares no expiration',
     changes: one(
-      'verify/transaction-content.ts',
+      'modules/verify/transaction-content.ts',
       'if (layout[1] !== varint(BigInt(expiresAt.getTime()))) return false;',
       '',
     ),
@@ -176,7 +176,11 @@ const PROOF: readonly PlantedBug[] = [
   },
   {
     name: 'verify accepts the spending of another day',
-    changes: one('verify/ledger-act-checks.ts', 'a.spent_on <> c.last_day AND NOT c.is_play', 'a.spent_on < c.day'),
+    changes: one(
+      'modules/verify/ledger-act-checks.ts',
+      'a.spent_on <> c.last_day AND NOT c.is_play',
+      'a.spent_on < c.day',
+    ),
     test: falsehood('a restored account'),
   },
 ];
