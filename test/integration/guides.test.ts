@@ -27,7 +27,8 @@ it('the bundled program describes itself, with the version of the package', asyn
 
 it('GET /docs links the guides in the order of docs/README.md, and the links of each page work', async () => {
   const { text } = await send(api.baseUrl, 'GET', '/docs');
-  const linked = [...text.matchAll(/href="\/docs\/([\w-]+)"/g)].map(([, name]) => name!);
+  const [, list = ''] = /<h2>Guides<\/h2>.*?<ol>(.*?)<\/ol>/s.exec(text) ?? [];
+  const linked = [...list.matchAll(/href="\/docs\/([\w-]+)"/g)].map(([, name]) => name!);
   const ordered = [...readFileSync('docs/README.md', 'utf8').matchAll(/^\| \d+ \| \[([\w-]+)\.md\]/gm)];
   expect(linked).toEqual(ordered.map(([, name]) => name));
   const chapters = CHAPTERS.map((name) => `interface-${name}`);
@@ -36,13 +37,15 @@ it('GET /docs links the guides in the order of docs/README.md, and the links of 
     expect(page.headers['content-security-policy']).toMatch(/^default-src 'none'; style-src 'sha256-/);
     expect(page.text).toMatch(/^<!doctype html>.*<h1 id="[\w-]+">/s);
     // Markdown may remain only in code.
-    const prose = page.text.replaceAll(/<(pre|code)>.*?<\/\1>|<style>.*?<\/style>/gs, '');
+    const prose = page.text.replaceAll(/<(pre|code|style|script)>.*?<\/\1>/gs, '');
     expect(prose.match(/```|\*\*|\]\(|^\||<!--/gm)).toBeNull();
-    for (const [, to, anchor] of page.text.matchAll(/href="\/docs\/([\w-]+)(?:#([\w-]+))?"/g)) {
+    const [main = ''] = /<main>.*<\/main>/s.exec(page.text) ?? [];
+    for (const [, to, anchor] of main.matchAll(/href="\/docs\/([\w-]+)(?:#([\w-]+))?"/g)) {
       expect([...linked, ...chapters]).toContain(to);
       const target = (await send(api.baseUrl, 'GET', `/docs/${to!}`)).text;
       if (anchor !== undefined) expect(target).toContain(` id="${anchor}"`);
     }
+    expect((await send(api.baseUrl, 'GET', `/docs/${name}.md`)).text).toMatch(/^# /m);
   }
 });
 
@@ -53,10 +56,16 @@ it('every handwritten page of docs/interface/ is served, and the index links it'
   for (const name of CHAPTERS) expect(text).toContain(`href="/docs/interface-${name}#`);
 });
 
-it.each(['x', 'README', 'operating', 'interface-x', 'interface-reference-answers', '..%2Fpackage', 'first-order.md'])(
-  'there is no guide %s',
-  async (name) => {
-    const { status, headers, body } = await send(api.baseUrl, 'GET', `/docs/${name}`);
-    expect([status, headers['content-type'], body.error]).toEqual([404, expect.stringContaining('json'), 'NOT_FOUND']);
-  },
-);
+it.each([
+  'x',
+  'README',
+  'operating',
+  'interface-x',
+  'interface-reference-answers',
+  '..%2Fpackage',
+  'operating.md',
+  'search',
+])('there is no guide %s', async (name) => {
+  const { status, headers, body } = await send(api.baseUrl, 'GET', `/docs/${name}`);
+  expect([status, headers['content-type'], body.error]).toEqual([404, expect.stringContaining('json'), 'NOT_FOUND']);
+});

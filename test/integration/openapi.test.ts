@@ -1,4 +1,5 @@
 // Compares the OpenAPI document with the routes, the error codes and real answers.
+import { createHash } from 'node:crypto';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { HTTP_STATUS } from '../../src/domain/errors.js';
 import { routesOf } from '../../src/platform/http/pipeline/routes.js';
@@ -143,7 +144,7 @@ describe('the document', () => {
         (json) => longest(json)[0] === last + 1,
       );
       expect(longest(seen)).toEqual([last + 1, last + 1, last + 1]);
-      expect((await send(api.baseUrl, 'GET', '/docs')).text).toContain((last + 1).toString());
+      expect((await send(api.baseUrl, 'GET', '/docs/api-create-quote')).text).toContain((last + 1).toString());
     } finally {
       await api.database.query('DELETE FROM price_row WHERE duration_max_sec = $1', [last + 1]);
     }
@@ -375,20 +376,66 @@ describe('real answers', () => {
   });
 });
 
-describe('the page', () => {
-  test('needs no signature, shows every operation, member and error, and runs no script', async () => {
-    const { status, headers, text } = await send(api.baseUrl, 'GET', '/docs');
-    expect(status).toBe(200);
-    expect(headers['content-type']).toBe('text/html; charset=utf-8');
-    expect(headers['content-security-policy']).toMatch(/^default-src 'none'; style-src 'sha256-/);
-    expect(text).not.toMatch(/<script|onclick|src=|@import/);
-    for (const { operation } of operations()) expect(text).toContain(`id="${operation.operationId}"`);
-    for (const code of Object.keys(ERROR_HELP)) {
-      if (code !== 'METHOD_NOT_ALLOWED') expect(text).toContain(code);
+describe('the documentation', () => {
+  const pageOf = (operationId: string): string =>
+    `/docs/api-${operationId.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+
+  test('needs no signature, and its index links a page for every operation, which shows members and errors', async () => {
+    const index = await send(api.baseUrl, 'GET', '/docs');
+    expect(index.status).toBe(200);
+    const codes = new Set<string>();
+    for (const { operation } of operations()) {
+      expect(index.text).toContain(`href="${pageOf(operation.operationId)}"`);
+      const { status, headers, text } = await send(api.baseUrl, 'GET', pageOf(operation.operationId));
+      expect([status, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
+      for (const code of Object.keys(ERROR_HELP)) if (text.includes(code)) codes.add(code);
     }
-    expect(text).toContain('In exactly one form: by quote (quote_ref), or direct (receive_address).');
+    expect([...codes.add('METHOD_NOT_ALLOWED')].sort()).toEqual(Object.keys(ERROR_HELP).sort());
+    const order = (await send(api.baseUrl, 'GET', pageOf('createOrder'))).text;
+    expect(order).toContain('In exactly one form: by quote (quote_ref), or direct (receive_address).');
+    const quote = (await send(api.baseUrl, 'GET', pageOf('createQuote'))).text;
     for (const member of Object.keys(document.components.schemas.Quote.properties)) {
-      expect(text).toContain(`<code>${member}</code>`);
+      expect(quote).toContain(`<code>${member}</code>`);
+    }
+  });
+
+  test('runs only its own script and style, and loads nothing from elsewhere', async () => {
+    const { headers, text } = await send(api.baseUrl, 'GET', '/docs');
+    const policy = headers['content-security-policy']!;
+    for (const [tag, source] of [
+      ['style', 'style-src'],
+      ['script', 'script-src'],
+    ] as const) {
+      const [[, inside] = []] = [...text.matchAll(new RegExp(`<${tag}>(.*?)</${tag}>`, 'gs'))];
+      const hash = createHash('sha256').update(inside!).digest('base64');
+      expect(policy).toContain(`${source} 'sha256-${hash}'`);
+    }
+    expect(policy).toMatch(/^default-src 'none';.* connect-src 'self';.* frame-ancestors 'none'$/);
+    expect(text).not.toMatch(/onclick|src=|@import|href="http/);
+  });
+
+  test('the search index leads to existing headings', async () => {
+    const { body } = await send(api.baseUrl, 'GET', '/docs/search.json');
+    const entries = body as unknown as [string, string, string, string][];
+    expect(entries.length).toBeGreaterThan(200);
+    const texts = new Map<string, string>();
+    for (const [href, title, heading, words] of entries) {
+      expect([title, heading, words].every((text) => text !== '')).toBe(true);
+      const [path = '', anchor] = href.split('#');
+      if (!texts.has(path)) texts.set(path, (await send(api.baseUrl, 'GET', path)).text);
+      if (anchor !== undefined) expect(texts.get(path)).toContain(` id="${anchor}"`);
+    }
+  });
+
+  test('/llms.txt lists every page as Markdown, and each exists', async () => {
+    const { headers, text } = await send(api.baseUrl, 'GET', '/llms.txt');
+    expect(headers['content-type']).toBe('text/plain; charset=utf-8');
+    const linked = [...text.matchAll(/\]\((\/docs\/[\w-]+\.md)\)/g)].map(([, path]) => path!);
+    expect(linked.length).toBeGreaterThan(operations().length + 20);
+    for (const path of linked) {
+      const page = await send(api.baseUrl, 'GET', path);
+      expect([path, page.status, page.headers['content-type']]).toEqual([path, 200, 'text/markdown; charset=utf-8']);
+      expect(page.text).toMatch(/^# \S/m);
     }
   });
 

@@ -131,7 +131,8 @@ describe('every endpoint', () => {
     expect(named(routes)).toEqual(ENDPOINTS);
     expect(named(allRoutes.filter(({ isPublic }) => isPublic))).toEqual([
       'GET /docs',
-      'GET /docs/:guide',
+      'GET /docs/:page',
+      'GET /llms.txt',
       'GET /openapi.json',
     ]);
   });

@@ -1,4 +1,4 @@
-/** The merchants' guides that GET /docs links and GET /docs/{name} shows: pages of docs/, in reading order. */
+/** The merchants' guides of the documentation: pages of docs/, in reading order. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path/posix';
 import { ownFile } from '../../support/own-files.js';
@@ -42,30 +42,34 @@ export interface Guide {
   readonly name: string;
   readonly title: string;
   readonly html: string;
+  readonly markdown: string;
 }
+
+/** Returns the address of a page by its name. */
+type HrefOf = (name: string) => string;
 
 const NAMES: ReadonlySet<string> = new Set([...GUIDES, ...CHAPTERS.map((name) => `interface-${name}`)]);
 
 /** Reads and renders all guides. */
-export function readGuides(): readonly Guide[] {
-  return GUIDES.map((name) => readPage(name, `${name}.md`));
+export function readGuides(hrefOf: HrefOf): readonly Guide[] {
+  return GUIDES.map((name) => readPage(name, `${name}.md`, hrefOf));
 }
 
 /** Reads and renders the pages of docs/interface/. */
-export function readChapters(): readonly Guide[] {
-  return CHAPTERS.map((name) => readPage(`interface-${name}`, `interface/${name}.md`));
+export function readChapters(hrefOf: HrefOf): readonly Guide[] {
+  return CHAPTERS.map((name) => readPage(`interface-${name}`, `interface/${name}.md`, hrefOf));
 }
 
-function readPage(name: string, path: string): Guide {
-  const text = readFileSync(ownFile(`docs/${path}`), 'utf8');
-  const html = renderMarkdown(text, (target) => linkTo(join(path, '..'), target));
-  return { name, title: titleOf(text), html };
+function readPage(name: string, path: string, hrefOf: HrefOf): Guide {
+  const markdown = readFileSync(ownFile(`docs/${path}`), 'utf8');
+  const html = renderMarkdown(markdown, (target) => linkTo(join(path, '..'), target, hrefOf));
+  return { name, title: titleOf(markdown), html, markdown };
 }
 
 /** Returns the served address of a link in a page of `folder`; undefined for a file that only the repository has. */
-function linkTo(folder: string, target: string): string | undefined {
+function linkTo(folder: string, target: string, hrefOf: HrefOf): string | undefined {
   if (/^(?:https:|#)/.test(target)) return target;
   const [, path = '', anchor = ''] = /^([\w./-]+)\.md(#[\w-]+)?$/.exec(target) ?? [];
   const name = join(folder, path).replace('/', '-');
-  return NAMES.has(name) ? `/docs/${name}${anchor}` : undefined;
+  return NAMES.has(name) ? hrefOf(name) + anchor : undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * GET /openapi.json, GET /docs and the guides below it, all unsigned. Built from the routes, and rebuilt when the
- * longest rental on sale changes. Each document is cached as the bytes to send.
+ * GET /openapi.json, GET /llms.txt, GET /docs and the pages below it, all unsigned. Built from the routes, and rebuilt
+ * when the longest rental on sale changes. Each document is cached as the bytes to send.
  */
 import { readFileSync } from 'node:fs';
 import { Controller, Get, Param, Res } from '@nestjs/common';
@@ -9,10 +9,10 @@ import type { Response } from 'express';
 import { ownFile } from '../../support/own-files.js';
 import { Config } from '../../config/config.js';
 import { ApiError } from '../../../domain/errors.js';
-import { SaleBounds, type JsonSchema } from '../body/member-rules.js';
+import { SaleBounds } from '../body/member-rules.js';
 import { describeApi } from './openapi.js';
-import { readChapters, readGuides, type Guide } from './guides.js';
-import { PAGE_POLICY, renderGuide, renderPage } from './openapi-page.js';
+import { PAGE_POLICY } from './site-layout.js';
+import { Site } from './site.js';
 import { RouteOptionsOf } from '../pipeline/route-options.js';
 import { routesIn } from '../pipeline/routes.js';
 
@@ -21,23 +21,25 @@ function packageVersion(): string {
   return (JSON.parse(text) as { version: string }).version;
 }
 
+interface Served {
+  readonly type: string;
+  readonly bytes: Buffer;
+}
+
 /** The documents built from the routes. */
 interface Documents {
   readonly longestSec: number | undefined;
-  readonly json: JsonSchema;
   readonly bytes: Buffer;
-  /** The page, after its first request. */
-  page?: Buffer;
+  readonly site: Site;
+  /** The files of the site that were read, by name. */
+  readonly files: Map<string, Served>;
 }
 
-const HTML = 'text/html; charset=utf-8';
+const hrefOf = (name: string): string => (name === '' ? '/docs' : `/docs/${name}`);
 
 @Controller()
 export class OpenApiController {
   private documents: Documents | undefined;
-  private guides: readonly Guide[] | undefined;
-  private chapters: readonly Guide[] | undefined;
-  private readonly guidePages = new Map<string, Buffer>();
 
   constructor(
     private readonly config: Config,
@@ -53,20 +55,34 @@ export class OpenApiController {
 
   @Get('docs')
   @RouteOptionsOf({ isPublic: true })
-  read(@Res() response: Response): void {
-    const documents = this.current();
-    documents.page ??= Buffer.from(renderPage(documents.json, this.allGuides()));
-    sendPage(response, documents.page);
+  readIndex(@Res() response: Response): void {
+    this.sendFile(response, '');
   }
 
-  @Get('docs/:guide')
+  @Get('llms.txt')
   @RouteOptionsOf({ isPublic: true })
-  readGuide(@Param('guide') name: string, @Res() response: Response): void {
-    const guide = [...this.allGuides(), ...this.allChapters()].find((each) => each.name === name);
-    if (guide === undefined) throw new ApiError('NOT_FOUND', 'There is no page of this name; GET /docs lists them.');
-    const page = this.guidePages.get(name) ?? Buffer.from(renderGuide(guide));
-    this.guidePages.set(name, page);
-    sendPage(response, page);
+  readForModels(@Res() response: Response): void {
+    this.sendFile(response, 'llms.txt');
+  }
+
+  @Get('docs/:page')
+  @RouteOptionsOf({ isPublic: true })
+  readPage(@Param('page') name: string, @Res() response: Response): void {
+    this.sendFile(response, name);
+  }
+
+  private sendFile(response: Response, name: string): void {
+    const { site, files } = this.current();
+    let served = files.get(name);
+    if (served === undefined) {
+      const file = site.file(name);
+      if (file === undefined) throw new ApiError('NOT_FOUND', 'There is no page of this name; GET /docs lists them.');
+      served = { type: file.type, bytes: Buffer.from(file.text) };
+      files.set(name, served);
+    }
+    // The pipeline's own policy would forbid even the page's style.
+    response.setHeader('Content-Security-Policy', PAGE_POLICY);
+    sendBytes(response, served.type, served.bytes);
   }
 
   private current(): Documents {
@@ -75,24 +91,11 @@ export class OpenApiController {
     if (this.documents === undefined || this.documents.longestSec !== longestSec) {
       const limits = { sales: this.config.sales, sale: { longestSec } };
       const json = describeApi(routesIn(this.modules).list(), limits, packageVersion());
-      this.documents = { longestSec, json, bytes: Buffer.from(JSON.stringify(json)) };
+      const bytes = Buffer.from(JSON.stringify(json));
+      this.documents = { longestSec, bytes, site: new Site(json, hrefOf), files: new Map() };
     }
     return this.documents;
   }
-
-  private allGuides(): readonly Guide[] {
-    return (this.guides ??= readGuides());
-  }
-
-  private allChapters(): readonly Guide[] {
-    return (this.chapters ??= readChapters());
-  }
-}
-
-function sendPage(response: Response, bytes: Buffer): void {
-  // The pipeline's own policy would forbid even the page's style.
-  response.setHeader('Content-Security-Policy', PAGE_POLICY);
-  sendBytes(response, HTML, bytes);
 }
 
 /** Sends the bytes unchanged: Nest and Express would convert them to JSON or copy them. */

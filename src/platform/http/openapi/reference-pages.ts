@@ -1,22 +1,7 @@
-/**
- * Renders the OpenAPI document as an HTML page without scripts or external resources, so that the strictest content
- * security policy applies to it too.
- */
-import { createHash } from 'node:crypto';
+/** Renders each operation of the OpenAPI document as a page, in HTML and in Markdown. */
 import { invariant } from '../../../domain/errors.js';
 import type { JsonSchema } from '../body/member-rules.js';
-import type { Guide } from './guides.js';
 import { escapeHtml as escape } from './markdown.js';
-
-const STYLE = `body{font:15px/1.5 system-ui,sans-serif;margin:0 auto;max-width:60rem;padding:1rem;color:#1b1f24}
-h1,h2,h3,h4{line-height:1.2}h2{border-top:1px solid #d0d7de;margin-top:2.5rem;padding-top:1.5rem}
-code,pre{font:13px/1.45 ui-monospace,monospace;background:#f6f8fa;border-radius:4px}
-code{padding:.1em .3em}pre{padding:.8rem;overflow:auto}table{border-collapse:collapse;width:100%;margin:.5rem 0 1rem}
-td,th{border:1px solid #d0d7de;padding:.35rem .55rem;text-align:left;vertical-align:top}th{background:#f6f8fa}
-summary{cursor:pointer;font-weight:600;margin:.4rem 0}`;
-
-/** The page's content security policy: its own style, by hash, and nothing else. */
-export const PAGE_POLICY = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; frame-ancestors 'none'`;
 
 interface Document {
   readonly info: { readonly title: string; readonly version: string; readonly description: string };
@@ -67,44 +52,41 @@ interface ResponseObject {
   readonly content?: Content;
 }
 
-/** Returns the page for a document of `describeApi`, with links to `guides` at its top. */
-export function renderPage(openApi: JsonSchema, guides: readonly Guide[]): string {
+interface ReferencePage {
+  readonly name: string;
+  readonly title: string;
+  readonly html: string;
+  readonly markdown: string;
+}
+
+/** Returns the title, version and description of a document of `describeApi`. */
+export function overviewOf(openApi: JsonSchema): {
+  readonly title: string;
+  readonly version: string;
+  readonly text: string;
+  readonly html: string;
+} {
+  const { title, version, description } = (openApi as unknown as Document).info;
+  return { title, version, text: description, html: paragraphs(description) };
+}
+
+/** Returns a page for each operation of a document of `describeApi`, in the document's order. */
+export function referencePages(openApi: JsonSchema): readonly ReferencePage[] {
   const document = openApi as unknown as Document;
-  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+  return Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => {
+      const title = `${method.toUpperCase()} ${path}`;
+      return {
+        name: `api-${operation.operationId.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`,
+        title,
+        html: operationHtml(title, operation, document),
+        markdown: operationMarkdown(title, operation, document),
+      };
+    }),
   );
-  const contents = operations.map(
-    ({ path, method, operation }) =>
-      `<li><a href="#${escape(operation.operationId)}"><code>${method.toUpperCase()} ${escape(path)}</code></a> ${escape(operation.summary)}</li>`,
-  );
-  const links = guides.map(({ name, title }) => `<li><a href="/docs/${name}">${escape(title)}</a></li>`);
-  return [
-    ...headOf(document.info.title),
-    `<h1>${escape(document.info.title)} <small>${escape(document.info.version)}</small></h1>`,
-    paragraphs(document.info.description),
-    `<h2>Guides</h2><p>Read them in this order.</p><ol>${links.join('')}</ol>`,
-    '<h2>Every operation</h2>',
-    '<p>For generators: <a href="/openapi.json">openapi.json</a> (OpenAPI 3.1).</p>',
-    `<ul>${contents.join('')}</ul>`,
-    ...operations.map(({ path, method, operation }) => operationHtml(path, method, operation, document)),
-    '</body></html>',
-  ].join('\n');
 }
 
-/** Returns a guide as a separate page. */
-export function renderGuide({ title, html }: Guide): string {
-  return [...headOf(title), '<p><a href="/docs">All pages</a></p>', html, '</body></html>'].join('\n');
-}
-
-function headOf(title: string): string[] {
-  return [
-    '<!doctype html><html lang="en"><head><meta charset="utf-8">',
-    '<meta name="viewport" content="width=device-width, initial-scale=1">',
-    `<title>${escape(title)}</title><style>${STYLE}</style></head><body>`,
-  ];
-}
-
-function operationHtml(path: string, method: string, operation: OperationObject, document: Document): string {
+function operationHtml(title: string, operation: OperationObject, document: Document): string {
   const parameters = (operation.parameters ?? []).map(({ name, in: place, required, description, schema }) =>
     row([
       `<code>${escape(name)}</code>`,
@@ -114,17 +96,58 @@ function operationHtml(path: string, method: string, operation: OperationObject,
     ]),
   );
   return [
-    `<h2 id="${escape(operation.operationId)}"><code>${method.toUpperCase()} ${escape(path)}</code> ${escape(operation.summary)}</h2>`,
+    `<h1 id="${escape(operation.operationId)}"><code>${escape(title)}</code></h1>`,
+    `<p><b>${escape(operation.summary)}</b></p>`,
     paragraphs(operation.description),
-    parameters.length === 0 ? '' : `<h3>Parameters</h3>${table(['name', 'in', 'required', 'meaning'], parameters)}`,
+    parameters.length === 0
+      ? ''
+      : `<h2 id="parameters">Parameters</h2>${table(['name', 'in', 'required', 'meaning'], parameters)}`,
     operation.requestBody === undefined
       ? ''
-      : `<h3>Request</h3>${contentHtml(operation.requestBody.content, document, IN_REQUESTS)}`,
-    '<h3>Answers</h3>',
+      : `<h2 id="request">Request</h2>${contentHtml(operation.requestBody.content, document, IN_REQUESTS)}`,
+    '<h2 id="answers">Answers</h2>',
     ...Object.entries(operation.responses).map(([status, answer]) =>
       responseHtml(status, '$ref' in answer ? sharedResponse(answer, document) : answer, document),
     ),
   ].join('\n');
+}
+
+function operationMarkdown(title: string, operation: OperationObject, document: Document): string {
+  const parameters = (operation.parameters ?? []).map(
+    ({ name, in: place, required, description }) =>
+      `- \`${name}\` (${place}, ${required === true ? 'required' : 'optional'}): ${description}\n`,
+  );
+  const bodies = (content: Content, presence: Presence): string =>
+    Object.values(content)
+      .map(({ schema }) => membersMarkdown(schema, document, presence, ''))
+      .join('');
+  const answers = Object.entries(operation.responses).map(([status, answer]) => {
+    const { description, content = {} } = '$ref' in answer ? sharedResponse(answer, document) : answer;
+    return `### ${status}\n\n${description}\n\n${Number(status) >= 400 ? '' : bodies(content, IN_ANSWERS)}`;
+  });
+  return [
+    `# ${title}\n\n${operation.summary}\n\n${operation.description}\n`,
+    parameters.length === 0 ? '' : `## Parameters\n\n${parameters.join('')}`,
+    operation.requestBody === undefined ? '' : `## Request\n\n${bodies(operation.requestBody.content, IN_REQUESTS)}`,
+    `## Answers\n\n${answers.join('\n')}`,
+  ]
+    .filter((part) => part !== '')
+    .join('\n');
+}
+
+function membersMarkdown(schema: SchemaObject, document: Document, presence: Presence, indent: string): string {
+  const { properties, required } = resolved(schema, document);
+  return Object.entries(properties ?? {})
+    .map(([name, member]) => {
+      const when = presence[required?.includes(name) === true ? 0 : 1];
+      const inner = member.items ?? (member.properties === undefined ? undefined : member);
+      const below =
+        inner === undefined || inner.$ref !== undefined
+          ? ''
+          : membersMarkdown(inner, document, presence, `${indent}  `);
+      return `${indent}- \`${name}\` (${typeName(member)}, ${when}): ${member.description ?? ''}\n${below}`;
+    })
+    .join('');
 }
 
 /** Returns the response of `components.responses` that a reference names. */
