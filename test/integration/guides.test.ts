@@ -1,10 +1,21 @@
 // The API's documentation in the deployed program: the OpenAPI document, its page, and the guides of docs/.
+import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { CHAPTERS } from '../../src/platform/http/openapi/guides.js';
+import { ERROR_HELP } from '../../src/platform/http/openapi/openapi-errors.js';
 import { send } from '../support/api/client.js';
 import { startApi, type ApiProcess } from '../support/api/factory.js';
 import { settings } from '../support/cli.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
+
+interface Operation {
+  readonly operationId: string;
+}
+const DOCUMENT = JSON.parse(readFileSync('openapi.json', 'utf8')) as {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: { readonly schemas: { readonly Quote: { readonly properties: object } } };
+};
+const OPERATIONS = Object.values(DOCUMENT.paths).flatMap((methods) => Object.values(methods));
 
 let database: TestDatabase;
 let api: ApiProcess;
@@ -68,4 +79,66 @@ it.each([
 ])('there is no guide %s', async (name) => {
   const { status, headers, body } = await send(api.baseUrl, 'GET', `/docs/${name}`);
   expect([status, headers['content-type'], body.error]).toEqual([404, expect.stringContaining('json'), 'NOT_FOUND']);
+});
+
+const pageOf = (operationId: string): string =>
+  `/docs/api-${operationId.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+
+it('needs no signature, and its index links a page for every operation, which shows members and errors', async () => {
+  const index = await send(api.baseUrl, 'GET', '/docs');
+  expect(index.status).toBe(200);
+  const codes = new Set<string>();
+  for (const { operationId } of OPERATIONS) {
+    expect(index.text).toContain(`href="${pageOf(operationId)}"`);
+    const { status, headers, text } = await send(api.baseUrl, 'GET', pageOf(operationId));
+    expect([status, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
+    for (const code of Object.keys(ERROR_HELP)) if (text.includes(code)) codes.add(code);
+  }
+  expect([...codes.add('METHOD_NOT_ALLOWED')].sort()).toEqual(Object.keys(ERROR_HELP).sort());
+  const order = (await send(api.baseUrl, 'GET', pageOf('createOrder'))).text;
+  expect(order).toContain('In exactly one form: by quote (quote_ref), or direct (receive_address).');
+  const quote = (await send(api.baseUrl, 'GET', pageOf('createQuote'))).text;
+  for (const member of Object.keys(DOCUMENT.components.schemas.Quote.properties)) {
+    expect(quote).toContain(`<code>${member}</code>`);
+  }
+});
+
+it('runs only its own script and style, and loads nothing from elsewhere', async () => {
+  const { headers, text } = await send(api.baseUrl, 'GET', '/docs');
+  const policy = headers['content-security-policy']!;
+  for (const [tag, source] of [
+    ['style', 'style-src'],
+    ['script', 'script-src'],
+  ] as const) {
+    const [[, inside] = []] = [...text.matchAll(new RegExp(`<${tag}>(.*?)</${tag}>`, 'gs'))];
+    const hash = createHash('sha256').update(inside!).digest('base64');
+    expect(policy).toContain(`${source} 'sha256-${hash}'`);
+  }
+  expect(policy).toMatch(/^default-src 'none';.* connect-src 'self';.* frame-ancestors 'none'$/);
+  expect(text).not.toMatch(/onclick|src=|@import|href="http/);
+});
+
+it('the search index leads to existing headings', async () => {
+  const { body } = await send(api.baseUrl, 'GET', '/docs/search.json');
+  const entries = body as unknown as [string, string, string, string][];
+  expect(entries.length).toBeGreaterThan(200);
+  const texts = new Map<string, string>();
+  for (const [href, title, heading, words] of entries) {
+    expect([title, heading, words].every((text) => text !== '')).toBe(true);
+    const [path = '', anchor] = href.split('#');
+    if (!texts.has(path)) texts.set(path, (await send(api.baseUrl, 'GET', path)).text);
+    if (anchor !== undefined) expect(texts.get(path)).toContain(` id="${anchor}"`);
+  }
+});
+
+it('/llms.txt lists every page as Markdown, and each exists', async () => {
+  const { headers, text } = await send(api.baseUrl, 'GET', '/llms.txt');
+  expect(headers['content-type']).toBe('text/plain; charset=utf-8');
+  const linked = [...text.matchAll(/\]\((\/docs\/[\w-]+\.md)\)/g)].map(([, path]) => path!);
+  expect(linked.length).toBeGreaterThan(OPERATIONS.length + 20);
+  for (const path of linked) {
+    const page = await send(api.baseUrl, 'GET', path);
+    expect([path, page.status, page.headers['content-type']]).toEqual([path, 200, 'text/markdown; charset=utf-8']);
+    expect(page.text).toMatch(/^# \S/m);
+  }
 });

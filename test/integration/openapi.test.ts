@@ -1,5 +1,4 @@
 // Compares the OpenAPI document with the routes, the error codes and real answers.
-import { createHash } from 'node:crypto';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { HTTP_STATUS } from '../../src/domain/errors.js';
 import { routesOf } from '../../src/platform/http/pipeline/routes.js';
@@ -376,69 +375,7 @@ describe('real answers', () => {
   });
 });
 
-describe('the documentation', () => {
-  const pageOf = (operationId: string): string =>
-    `/docs/api-${operationId.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-
-  test('needs no signature, and its index links a page for every operation, which shows members and errors', async () => {
-    const index = await send(api.baseUrl, 'GET', '/docs');
-    expect(index.status).toBe(200);
-    const codes = new Set<string>();
-    for (const { operation } of operations()) {
-      expect(index.text).toContain(`href="${pageOf(operation.operationId)}"`);
-      const { status, headers, text } = await send(api.baseUrl, 'GET', pageOf(operation.operationId));
-      expect([status, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
-      for (const code of Object.keys(ERROR_HELP)) if (text.includes(code)) codes.add(code);
-    }
-    expect([...codes.add('METHOD_NOT_ALLOWED')].sort()).toEqual(Object.keys(ERROR_HELP).sort());
-    const order = (await send(api.baseUrl, 'GET', pageOf('createOrder'))).text;
-    expect(order).toContain('In exactly one form: by quote (quote_ref), or direct (receive_address).');
-    const quote = (await send(api.baseUrl, 'GET', pageOf('createQuote'))).text;
-    for (const member of Object.keys(document.components.schemas.Quote.properties)) {
-      expect(quote).toContain(`<code>${member}</code>`);
-    }
-  });
-
-  test('runs only its own script and style, and loads nothing from elsewhere', async () => {
-    const { headers, text } = await send(api.baseUrl, 'GET', '/docs');
-    const policy = headers['content-security-policy']!;
-    for (const [tag, source] of [
-      ['style', 'style-src'],
-      ['script', 'script-src'],
-    ] as const) {
-      const [[, inside] = []] = [...text.matchAll(new RegExp(`<${tag}>(.*?)</${tag}>`, 'gs'))];
-      const hash = createHash('sha256').update(inside!).digest('base64');
-      expect(policy).toContain(`${source} 'sha256-${hash}'`);
-    }
-    expect(policy).toMatch(/^default-src 'none';.* connect-src 'self';.* frame-ancestors 'none'$/);
-    expect(text).not.toMatch(/onclick|src=|@import|href="http/);
-  });
-
-  test('the search index leads to existing headings', async () => {
-    const { body } = await send(api.baseUrl, 'GET', '/docs/search.json');
-    const entries = body as unknown as [string, string, string, string][];
-    expect(entries.length).toBeGreaterThan(200);
-    const texts = new Map<string, string>();
-    for (const [href, title, heading, words] of entries) {
-      expect([title, heading, words].every((text) => text !== '')).toBe(true);
-      const [path = '', anchor] = href.split('#');
-      if (!texts.has(path)) texts.set(path, (await send(api.baseUrl, 'GET', path)).text);
-      if (anchor !== undefined) expect(texts.get(path)).toContain(` id="${anchor}"`);
-    }
-  });
-
-  test('/llms.txt lists every page as Markdown, and each exists', async () => {
-    const { headers, text } = await send(api.baseUrl, 'GET', '/llms.txt');
-    expect(headers['content-type']).toBe('text/plain; charset=utf-8');
-    const linked = [...text.matchAll(/\]\((\/docs\/[\w-]+\.md)\)/g)].map(([, path]) => path!);
-    expect(linked.length).toBeGreaterThan(operations().length + 20);
-    for (const path of linked) {
-      const page = await send(api.baseUrl, 'GET', path);
-      expect([path, page.status, page.headers['content-type']]).toEqual([path, 200, 'text/markdown; charset=utf-8']);
-      expect(page.text).toMatch(/^# \S/m);
-    }
-  });
-
+describe('the page', () => {
   test.each(['/openapi.json', '/docs'])('%s refuses other methods', async (path) => {
     const { status, headers } = await send(api.baseUrl, 'POST', path);
     expect({ status, allow: headers['allow'] }).toEqual({ status: 405, allow: 'GET' });

@@ -5,10 +5,10 @@ import { SITE_SCRIPT } from './site-script.js';
 
 const STYLE = `:root{color-scheme:light dark;--text:#1b1f24;--faint:#57606a;--back:#fff;--code:#f3f5f7;--line:#d0d7de;--link:#0550ae}
 @media(prefers-color-scheme:dark){:root{--text:#e3e8ee;--faint:#9aa4af;--back:#12161b;--code:#1c232b;--line:#343d47;--link:#79b8ff}}
-*{box-sizing:border-box}body{font:16px/1.55 system-ui,sans-serif;margin:0;color:var(--text);background:var(--back)}
+*{box-sizing:border-box}body{font:16px/1.55 system-ui,sans-serif;margin:0;color:var(--text);background:var(--back);overflow-wrap:anywhere}
 a{color:var(--link)}header{display:flex;flex-wrap:wrap;gap:.5rem 1rem;align-items:center;padding:.6rem 1rem;border-bottom:1px solid var(--line)}
 header input{flex:1 1 12rem;max-width:28rem;font:inherit;padding:.3rem .6rem;color:inherit;background:var(--code);border:1px solid var(--line);border-radius:6px}
-main{padding:1rem;max-width:56rem;min-width:0;overflow-wrap:anywhere}nav{padding:1rem;font-size:14px;border-top:1px solid var(--line)}
+main{padding:1rem;max-width:56rem;min-width:0}nav{padding:1rem;font-size:14px;border-top:1px solid var(--line)}
 nav h2{font-size:13px;margin:1rem 0 .3rem;color:var(--faint)}nav ul{list-style:none;margin:0;padding:0}nav li{margin:.25rem 0}
 nav a{text-decoration:none}nav a[aria-current]{font-weight:700;color:inherit}
 h1,h2,h3,h4{line-height:1.25}main h2{margin-top:2.2rem;padding-top:1.2rem;border-top:1px solid var(--line)}

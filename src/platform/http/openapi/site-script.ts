@@ -31,7 +31,7 @@ export const SITE_SCRIPT = `(() => {
   box.addEventListener('focus', load);
   box.addEventListener('input', async () => {
     const text = box.value;
-    const terms = text.toLowerCase().split(/\\s+/).filter(Boolean);
+    const terms = text.toLowerCase().split(/[^\\p{L}\\p{N}_.-]+/u).filter((term) => term.length > 2);
     if (terms.length === 0) return show(undefined);
     const sections = await load();
     if (box.value !== text) return;
