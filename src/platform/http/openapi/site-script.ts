@@ -1,4 +1,4 @@
-/** The script of the documentation's pages: search and copy buttons. The pages are complete without it. */
+/** The script of the documentation's pages: search, copy buttons, and blocks that a keyboard can scroll. The pages are complete without it. */
 export const SITE_SCRIPT = `(() => {
   const box = document.getElementById('search');
   const hits = document.getElementById('hits');
@@ -39,6 +39,10 @@ export const SITE_SCRIPT = `(() => {
     scored.sort(([one], [other]) => other - one);
     show(scored.slice(0, 20).map(([, section]) => section));
   });
+  // A keyboard scrolls only blocks that take focus.
+  for (const block of document.querySelectorAll('pre, table')) {
+    if (block.scrollWidth > block.clientWidth) block.tabIndex = 0;
+  }
   if (navigator.clipboard === undefined) return;
   for (const block of document.querySelectorAll('pre')) {
     const text = block.textContent;
