@@ -37,7 +37,13 @@ export const SITE_SCRIPT = `(() => {
     if (box.value !== text) return;
     const scored = sections.map((section) => [scoreOf(section, terms), section]).filter(([score]) => score > 0);
     scored.sort(([one], [other]) => other - one);
-    show(scored.slice(0, 20).map(([, section]) => section));
+    // The best section of each page.
+    const pages = new Map();
+    for (const [, section] of scored) {
+      const page = section[0].split('#')[0];
+      if (!pages.has(page)) pages.set(page, section);
+    }
+    show([...pages.values()].slice(0, 20));
   });
   // A keyboard scrolls only blocks that take focus.
   for (const block of document.querySelectorAll('pre, table')) {
