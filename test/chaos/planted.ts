@@ -21,6 +21,7 @@ import { PLANTED_DEPOSIT_BOUNDS } from './planted-deposit-bounds.js';
 import { PLANTED_DEPOSITS } from './planted-deposits.js';
 import { PLANTED_TOKENS } from './planted-tokens.js';
 import { PLANTED_EXTENSIONS } from './planted-extensions.js';
+import { PLANTED_OUTAGES } from './planted-outages.js';
 import { PLANTED_MESSAGES } from './planted-messages.js';
 import { PLANTED_IN_RECORDS } from './planted-in-records.js';
 import { PLANTED_IN_TESTS } from './planted-in-tests.js';
@@ -51,6 +52,7 @@ export const PLANTED: readonly PlantedBug[] = [
   ...PLANTED_EXPLAIN,
   ...PLANTED_EDGES,
   ...PLANTED_MESSAGES,
+  ...PLANTED_OUTAGES,
   ...PLANTED_CLOCKS,
   ...PLANTED_IN_COMPANY,
   ...PLANTED_IN_DOUBT,

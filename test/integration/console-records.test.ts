@@ -267,7 +267,11 @@ it('operators see the whole service: home, inbox with remedies, pool, orders, de
   await operators.database.query(`INSERT INTO sales_stop (reason, findings) VALUES ('a rule is broken', '[]')`);
   const inbox = await admin.browser.get('/api/operator/inbox');
   expect(inbox.body.items).toMatchObject([
-    { severity: 'fault', says: 'Sales are stopped: a rule is broken', command: 'npm run -s cli -- verify' },
+    {
+      severity: 'fault',
+      says: expect.stringMatching(/^Nothing is being sold: a rule is broken since .* UTC\. Check /),
+      command: 'npm run -s cli -- verify',
+    },
   ]);
   const home = await admin.browser.get('/api/operator/home');
   expect([home.status, home.body]).toEqual([

@@ -10,6 +10,8 @@ import { listWallets } from '../pool/pool-wallets.js';
 import { Database } from '../../platform/database/database.js';
 import { given, money, timeOf } from './answers.js';
 import { CHAIN_NOW } from './chain-time.js';
+import { readOutages, UNSOLD } from './outages.js';
+import { readServiceFigures } from './service-figures.js';
 import type {
   DayFigures,
   InboxItem,
@@ -29,18 +31,12 @@ const DAYS_KEPT = { freshMs: 60_000, staleMsMax: 600_000, keysMax: 1 };
 const SOLD_OUT_KEPT = { freshMs: 60_000, staleMsMax: 60_000, keysMax: 1 };
 const RANK = { fault: 0, warning: 1, notice: 2 } as const;
 
-/** Faults that pause a wallet automatically (trigger pool_wallet_status). A stop of all sales is a separate line. */
+/** Faults that pause a wallet automatically (trigger pool_wallet_status). outages.ts reads those of the whole service. */
 const WALLET_FAULT = 'coalesce(books_fault, wallet_fault, delivery_fault)';
 /** `$1`: lines per kind. Columns: severity, text, command, since, and kind and id of the subject. */
 const INBOX = {
   name: 'console_inbox',
-  text: `SELECT 'fault' AS severity, 'Sales are stopped: ' || reason AS says, 'npm run -s cli -- verify' AS command, stopped_at AS since, 'finding' AS kind, '' AS id FROM sales_stop
-    UNION ALL
-    (SELECT 'fault', 'Sales are stopped: ' || coalesce(f.value ->> 'reason', 'no process has read the chain’s fees'), 'npm run -s cli -- doctor', nullif(m.measured_at, 'epoch'), 'finding', ''
-       FROM market_state m LEFT JOIN market_state f ON f.name = 'chain-failure' AND f.measured_at > m.measured_at
-      WHERE m.name = 'chain' AND m.measured_at < clock_timestamp() - make_interval(secs => $2))
-    UNION ALL
-    (SELECT 'fault', 'Wallet ' || address || ' is not selling: ' || ${WALLET_FAULT}, 'npm run -s cli -- doctor', read_at, 'wallet', address
+  text: `(SELECT 'fault' AS severity, 'Wallet ' || address || ' is not selling: ' || ${WALLET_FAULT} AS says, 'npm run -s cli -- doctor' AS command, read_at AS since, 'wallet' AS kind, address AS id
        FROM pool_wallet WHERE ${WALLET_FAULT} IS NOT NULL ORDER BY id LIMIT $1)
     UNION ALL
     (SELECT 'warning', 'Wallet ' || address || ' is paused' || coalesce(': ' || pause_reason, ''), 'npm run -s cli -- pool list', read_at, 'wallet', address
@@ -82,10 +78,7 @@ const INBOX = {
     UNION ALL
     (SELECT 'warning', CASE r.kind WHEN 'topup' THEN 'Top-up of ' ELSE 'Adjustment by ' END || round(r.credits / 10000000.0, 2) || ' USD for ' || p.name || ', requested by ' || r.asked_by_email || ', needs the approval of another admin',
             NULL, r.asked_at, 'approval', r.id::text FROM credit_request r JOIN project p ON p.id = r.project_id
-      WHERE r.status = 'pending' ORDER BY r.asked_at LIMIT $1)
-    UNION ALL
-    (SELECT 'fault', 'Orders have been due for ' || round(extract(epoch FROM clock_timestamp() - next_run_at)) || ' s and no worker claims them', 'npm run -s cli -- doctor', next_run_at, 'order', id::text
-       FROM orders WHERE next_run_at < clock_timestamp() - interval '1 minute' AND (lease_until IS NULL OR lease_until < clock_timestamp()) ORDER BY next_run_at LIMIT 1)`,
+      WHERE r.status = 'pending' ORDER BY r.asked_at LIMIT $1)`,
 };
 
 interface InboxRow {
@@ -139,18 +132,18 @@ export class Operations {
 
   /** `most`: lines per kind. */
   async inbox(most = SHOWN): Promise<InboxItem[]> {
-    const rows = await this.database.query<InboxRow>(INBOX, [most, this.config.market.maxAgeSec]);
-    return rows
-      .map(({ severity, says, command, since, kind, id }) =>
-        given<InboxItem>({
-          severity,
-          says,
-          command,
-          since: timeOf(since),
-          subject: id === '' ? undefined : { kind, id },
-        }),
-      )
-      .sort((a, b) => RANK[a.severity] - RANK[b.severity]);
+    const outages = await readOutages(this.database, this.config);
+    const rows = await this.database.query<InboxRow>(INBOX, [most]);
+    const others = rows.map(({ severity, says, command, since, kind, id }) =>
+      given<InboxItem>({
+        severity,
+        says,
+        command,
+        since: timeOf(since),
+        subject: id === '' ? undefined : { kind, id },
+      }),
+    );
+    return [...outages, ...others].sort((a, b) => RANK[a.severity] - RANK[b.severity]);
   }
 
   async home(): Promise<OperatorHome> {
@@ -161,9 +154,13 @@ export class Operations {
     const energyOf = (amount: bigint): number | undefined =>
       perSun === undefined ? undefined : toJsonInteger((amount * perSun.limit) / perSun.weightSun);
     const fee = state.chain?.['energyFeeSun'];
+    const inbox = await this.inbox();
+    // A pool that sells nothing does not sell out.
+    const isSelling = !inbox.some(({ outage, says }) => outage === true && says.startsWith(UNSOLD));
     return given<OperatorHome>({
       checked_at: state.now.toISOString(),
-      inbox: await this.inbox(),
+      inbox,
+      last_day: await readServiceFigures(this.database),
       capacity: given<OperatorHome['capacity']>({
         sold_sun: toJsonInteger(state.sold),
         free_sun: toJsonInteger(pool.freeSun),
@@ -171,7 +168,8 @@ export class Operations {
         sold_energy: energyOf(state.sold),
         free_energy: energyOf(pool.freeSun),
         recovering_energy: energyOf(pool.recoveringSun),
-        sold_out_in_hours: await this.keptSoldOut.get('', () => this.readSoldOut()),
+        sold_out_in_hours: isSelling ? await this.keptSoldOut.get('', () => this.readSoldOut()) : undefined,
+        is_selling: isSelling,
       }),
       heads:
         state.head === null

@@ -182,6 +182,8 @@ export interface InboxItem {
   /** The command that remedies it. */
   readonly command?: string;
   readonly since?: string;
+  /** The whole service is concerned: every page shows it. */
+  readonly outage?: true;
   readonly subject?: {
     readonly kind: 'order' | 'project' | 'wallet' | 'deposit' | 'finding' | 'approval';
     readonly id: string;
@@ -201,7 +203,9 @@ export interface OperatorHome {
     readonly recovering_energy?: number;
     /** Hours until sold out at the last day's rate, given returning stake; absent if not within a day. */
     readonly sold_out_in_hours?: number;
+    readonly is_selling: boolean;
   };
+  readonly last_day: ServiceFigures;
   readonly heads: readonly {
     readonly node: string;
     readonly block_number?: number;
@@ -212,6 +216,19 @@ export interface OperatorHome {
   readonly workers: { readonly claimed: number; readonly due: number; readonly oldest_due_sec?: number };
   readonly verify: { readonly passed_at?: string; readonly stopped: boolean; readonly reason?: string };
   readonly owed: Money;
+}
+
+/** Orders of the last 24 hours that have ended, without test orders, and requests refused in the last hour. */
+export interface ServiceFigures {
+  readonly delivered: number;
+  readonly refunded: number;
+  /** Seconds from acceptance to delivery, for half and for 95 % of the orders; absent without a delivery. */
+  readonly p50_sec?: number;
+  readonly p95_sec?: number;
+  /** Present if there were more orders: those since this time are counted. */
+  readonly since?: string;
+  /** Requests refused with 400 or 401. */
+  readonly refused_in_hour: number;
 }
 
 /** `GET /days`: separate, because the sums of a week take longer than the whole home page. */

@@ -170,12 +170,15 @@ export async function lookAtWork(database: Database): Promise<DoctorFinding[]> {
     due: number;
     attention: number;
     unsynced_sec: number | null;
+    is_without_node: boolean;
   }>(
     `SELECT coalesce(extract(epoch FROM clock_timestamp() - min(next_run_at)), 0)::integer AS overdue_sec,
             (count(*) FILTER (WHERE next_run_at <= clock_timestamp()))::integer AS due,
             (SELECT count(*)::integer FROM orders WHERE needs_attention AND NOT test) AS attention,
             (SELECT extract(epoch FROM clock_timestamp() - min(coalesce(read_at, created_at)))::integer
-               FROM pool_wallet) AS unsynced_sec
+               FROM pool_wallet) AS unsynced_sec,
+            EXISTS (SELECT FROM market_state WHERE name = 'chain-failure' AND value ->> 'cause' = 'no-node'
+               AND measured_at > clock_timestamp() - interval '5 minutes') AS is_without_node
        FROM orders WHERE next_run_at IS NOT NULL`,
   );
   const findings: DoctorFinding[] = [];
@@ -185,8 +188,16 @@ export async function lookAtWork(database: Database): Promise<DoctorFinding[]> {
     const says = `${(row?.due ?? 0).toString()} orders are due, the oldest for ${durationText(overdueSec)}.`;
     findings.push(fault('worker', says, todo));
   } else if ((row?.unsynced_sec ?? 0) > OVERDUE_SEC) {
-    const says = `No worker has read the pool for ${durationText(row?.unsynced_sec ?? 0)}.`;
-    findings.push(fault('worker', says, todo));
+    const age = durationText(row?.unsynced_sec ?? 0);
+    findings.push(
+      row?.is_without_node === true
+        ? fault(
+            'worker',
+            `The pool has not been read for ${age}, because no node answers.`,
+            'Check the nodes of TRON_FULL_NODE_URLS first.',
+          )
+        : fault('worker', `No worker has read the pool for ${age}.`, todo),
+    );
   } else findings.push(ok('worker', 'Nothing is overdue.'));
   const attention = row?.attention ?? 0;
   if (attention > 0) {

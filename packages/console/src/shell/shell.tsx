@@ -14,6 +14,7 @@ import { COMMON } from '../text/common.js';
 import { OperatorProjectNav } from './subnav.js';
 import { isWithin, type Entry } from './entries.js';
 import { OfflineBar } from './offline-bar.js';
+import { OutageBar } from './outage-bar.js';
 import { pathOf, type ProjectOnPage } from './project.js';
 import { Search } from './search.js';
 import { ThemeSwitch } from './theme-switch.js';
@@ -39,6 +40,7 @@ export function Shell({ session, entries, project, children }: ShellProps) {
       <div className="shell-main">
         <header>
           <OfflineBar />
+          {session.audience === 'operator' && <OutageBar />}
           {project !== undefined && <TestRibbon project={project} isOperator={session.audience === 'operator'} />}
           <div className="topbar">
             {session.audience === 'merchant' && <Switcher session={session} project={project} />}

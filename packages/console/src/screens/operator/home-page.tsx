@@ -26,6 +26,7 @@ export function OperatorHomePage() {
         {(data) => (
           <>
             <Inbox home={data} />
+            <Service figures={data.last_day} />
             <Capacity capacity={data.capacity} />
             <Today />
             <Chain home={data} />
@@ -80,7 +81,32 @@ function Capacity({ capacity }: { readonly capacity: OperatorHome['capacity'] })
           </>,
         ])}
       />
-      <p>{capacity.sold_out_in_hours === undefined ? text.notSoldOut : text.soldOut(capacity.sold_out_in_hours)}</p>
+      <p>{capacityText(capacity)}</p>
+    </Section>
+  );
+}
+
+function capacityText({ is_selling: isSelling, sold_out_in_hours: hours }: OperatorHome['capacity']): string {
+  if (!isSelling) return text.notSelling;
+  return hours === undefined ? text.notSoldOut : text.soldOut(hours);
+}
+
+/** Success, time to delivery and refusals. */
+function Service({ figures }: { readonly figures: OperatorHome['last_day'] }) {
+  const { delivered, refunded, p50_sec: p50, p95_sec: p95, since, refused_in_hour: refused } = figures;
+  const seconds = (sec: number): string => `${sec < 10 ? sec.toFixed(1) : Math.round(sec).toString()} s`;
+  const ended = delivered + refunded;
+  const took = p50 === undefined || p95 === undefined ? undefined : text.deliveryOf(seconds(p50), seconds(p95));
+  return (
+    <Section title={text.service} note={text.serviceNote}>
+      <Facts
+        of={[
+          [text.success, ended === 0 ? text.noOrders : text.successOf(delivered, ended)],
+          [text.delivery, took],
+          [text.refused, grouped(refused)],
+          [text.countedSince, since === undefined ? undefined : <Moment key="since" at={since} />],
+        ]}
+      />
     </Section>
   );
 }
