@@ -1,4 +1,4 @@
-/** How the service has served its merchants: success, time to delivery, refusals. Reads a bounded number of rows. */
+/** Success, time to delivery and refusals of the last day. Reads a bounded number of rows. */
 import type { Database } from '../../platform/database/database.js';
 import { given, timeOf } from './answers.js';
 import type { ServiceFigures } from './operator-shapes.js';
