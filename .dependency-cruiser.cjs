@@ -73,7 +73,7 @@ module.exports = {
     {
       name: 'not-resolvable',
       severity: 'error',
-      from: { path: '^(src|packages|test|bench)/' },
+      from: { path: '^(src|packages|test)/' },
       to: { couldNotResolve: true },
     },
     {
@@ -87,7 +87,7 @@ module.exports = {
       name: 'src-never-imports-test',
       severity: 'error',
       from: { path: '^(src|packages)/' },
-      to: { path: '^(test|bench)/' },
+      to: { path: '^test/' },
     },
     {
       name: 'domain-is-pure',

@@ -1,4 +1,4 @@
-// Typed lint for src, packages, test and bench. Formatting belongs to Prettier, import layers to dependency-cruiser.
+// Typed lint for src, packages and test. Formatting belongs to Prettier, import layers to dependency-cruiser.
 import eslint from '@eslint/js';
 import tseslint from 'typescript-eslint';
 
@@ -150,7 +150,7 @@ export default tseslint.config(
   { files: ['packages/sdk/src/api-types.ts'], rules: { 'max-lines': 'off' } },
   { files: ['src/modules/operator/**/*.ts', 'packages/devnet/src/main.*.ts'], rules: { 'no-console': 'off' } },
   {
-    files: ['test/**/*.ts', 'bench/**/*.ts'],
+    files: ['test/**/*.ts'],
     rules: {
       ...ban(),
       'no-console': 'off',

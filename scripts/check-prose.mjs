@@ -3,7 +3,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-const FOLDERS = ['src', 'packages', 'test', 'bench', 'docker', 'examples', 'scripts'];
+const FOLDERS = ['src', 'packages', 'test', 'docker', 'examples', 'scripts'];
 const LEFT_OUT = new Set(['node_modules', 'dist', 'public']);
 const SOURCE = /\.(?:ts|tsx|mjs|js)$/;
 const COMMENT = /\/\*[\s\S]*?\*\/|(?:^|\s)\/\/[^\n]*/g;

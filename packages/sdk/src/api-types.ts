@@ -1,4 +1,4 @@
-// Made of openapi.json, which test/unit/sdk.test.ts compares. Integers are whole numbers up to 2^53 - 1; times are ISO 8601 in UTC.
+// Made of openapi.json, which test/unit/sdk/sdk.test.ts compares. Integers are whole numbers up to 2^53 - 1; times are ISO 8601 in UTC.
 
 export interface ActivationRequest {
   /** The address to activate. */

@@ -1,7 +1,7 @@
 /**
  * One HTTP exchange with a node: keep-alive connections, limits on time and size, no redirects. Uses undici's
  * dispatcher directly: undici's `request` takes three times its CPU and the platform's `fetch` ten times
- * (bench/README.md).
+ * (test/programmes/bench/README.md).
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';

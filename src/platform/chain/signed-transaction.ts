@@ -44,7 +44,7 @@ const REF_BYTES = /^[0-9a-f]{4}$/;
 
 /**
  * Builds `action` as an unsigned transaction. Deterministic: the same arguments give the same bytes. Uses tronweb's
- * encoder without its builder, whose address checks take four times as long as the encoding (bench/README.md). An
+ * encoder without its builder, whose address checks take four times as long as the encoding (test/programmes/bench/README.md). An
  * independent parser checks the bytes instead.
  */
 export function buildTransaction(action: ChainAction, terms: BuildTerms): BuiltTransaction {

@@ -33,7 +33,7 @@ const WIDTH = 116;
 const UNION_WIDTH = 60;
 
 const HEAD =
-  '// Made of openapi.json, which test/unit/sdk.test.ts compares. Integers are whole numbers up to 2^53 - 1; times are ISO 8601 in UTC.';
+  '// Made of openapi.json, which test/unit/sdk/sdk.test.ts compares. Integers are whole numbers up to 2^53 - 1; times are ISO 8601 in UTC.';
 
 /** Returns the source of the types. Throws for a schema that no rule covers. */
 export function typesOf({ components }: Document): string {

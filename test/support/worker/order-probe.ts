@@ -1,6 +1,6 @@
 // Reads for fulfilment tests: orders from the API, legs and transactions from the database, delegations from the chain.
 import { until } from '../../../packages/local/src/wait.js';
-import type { CrashCluster } from '../../crash/cluster.js';
+import type { CrashCluster } from '../../programmes/crash/cluster.js';
 
 const LIMIT_MS = 45_000;
 

@@ -1,6 +1,0 @@
-// Starts the bench, or its bare server as a child, under plain Node.
-import { command } from '../test/setup/command.mjs';
-import '../test/setup/typescript.mjs';
-
-if (process.argv[2] === 'bare-server') await import('./bare-server.ts');
-else await command('bench', async () => void (await import('./main.ts')));

@@ -1,0 +1,140 @@
+// One purchase per need, regardless of which process finds it and of changes to the row or the rental meanwhile.
+import {
+  AutoDelegationClaims,
+  type ClaimedAutoDelegation,
+} from '../../../src/modules/auto-delegations/auto-delegation-claims.js';
+import { RefillPurchases } from '../../../src/modules/auto-delegations/refill-purchases.js';
+import { buy, type Bought } from '../../../src/modules/auto-delegations/refill-statement.js';
+import { energy } from '../../../src/domain/units.js';
+import { DirectTerms } from '../../../src/modules/orders/direct-terms.js';
+import { until } from '../../../packages/local/src/wait.js';
+import { autoRow, ordersOf, nextBlock, setAuto } from '../../support/worker/refill-fixture.js';
+import { keepSelling } from '../../support/api/factory.js';
+import {
+  api,
+  clearFixture,
+  closeFixture,
+  SteppedWorker,
+  openFixtureWithTwoWallets,
+  pool,
+  receivers,
+  second,
+  SOLID_LAG,
+  START_LIMIT_MS,
+} from '../../support/worker/fulfilment-fixture.js';
+
+const ENERGY = energy(130_000n);
+const DURATION_SEC = 300;
+
+beforeAll(() => openFixtureWithTwoWallets({ DATABASE_POOL_MAX: '6' }), START_LIMIT_MS);
+afterEach(async () => {
+  await api.database.query('DELETE FROM auto_delegation');
+  await clearFixture();
+}, START_LIMIT_MS);
+afterAll(closeFixture, START_LIMIT_MS);
+
+async function claimed(worker: SteppedWorker, id: bigint): Promise<ClaimedAutoDelegation> {
+  await api.database.query('UPDATE auto_delegation SET due_at = clock_timestamp() WHERE id = $1', [id]);
+  const [row] = await worker.part(AutoDelegationClaims).claimDue(1);
+  expect(row).toMatchObject({ id });
+  return row!;
+}
+
+async function bought(worker: SteppedWorker, row: ClaimedAutoDelegation): Promise<Bought> {
+  await keepSelling(api.database);
+  const request = { receiveAddress: row.address, energy: ENERGY, durationSec: DURATION_SEC };
+  const { terms } = await worker.part(DirectTerms).prepare(request);
+  return buy(api.database, row, terms!);
+}
+
+it('of two workers that find the same need, one buys, even if the other reads the number again', async () => {
+  const worker = await SteppedWorker.open();
+  await worker.followChain();
+  const id = await setAuto(receivers[0]!, { duration_sec: DURATION_SEC });
+  const row = await claimed(worker, id);
+  expect(await bought(worker, row)).toEqual({ orderId: expect.any(BigInt) });
+  expect(await bought(worker, row)).toEqual({ refused: 'AUTO_DELEGATION_MOVED' });
+  expect(await bought(worker, { ...row, purchases: 1n })).toEqual({ refused: 'AUTO_DELEGATION_MOVED' });
+  expect(await ordersOf(id)).toHaveLength(1);
+});
+
+it('a change while a purchase waits for the row ends the purchase', async () => {
+  const worker = await SteppedWorker.open();
+  await worker.followChain();
+  const id = await setAuto(receivers[1]!, { duration_sec: DURATION_SEC });
+  const row = await claimed(worker, id);
+  let waiting: Promise<Bought> | undefined;
+  await api.database.transaction(async (tx) => {
+    await tx.query('UPDATE auto_delegation SET fence = fence + 1 WHERE id = $1', [id]);
+    waiting = bought(worker, row);
+    await until(
+      async () => {
+        const held = await api.database.query(
+          `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+              AND query LIKE '%buy_for_auto_delegation(%'`,
+        );
+        return held.length > 0 ? true : undefined;
+      },
+      5000,
+      'the purchase waiting',
+    );
+  });
+  expect(await waiting).toEqual({ refused: 'AUTO_DELEGATION_MOVED' });
+  expect(await ordersOf(id)).toHaveLength(0);
+});
+
+it('a finding older than a check may take buys nothing, even without another worker', async () => {
+  const worker = await SteppedWorker.open();
+  await worker.followChain();
+  const id = await setAuto(receivers[1]!, { duration_sec: DURATION_SEC });
+  const row = await claimed(worker, id);
+  expect(await bought(worker, { ...row, claimedAtMs: row.claimedAtMs - 30_000 })).toEqual({
+    refused: 'AUTO_DELEGATION_MOVED',
+  });
+  expect(await bought(worker, row)).toEqual({ orderId: expect.any(BigInt) });
+});
+
+it('immediately replaces a rental that cannot be extended after all', async () => {
+  const worker = await SteppedWorker.open();
+  const id = await setAuto(receivers[2]!, { duration_sec: DURATION_SEC });
+  await nextBlock(worker);
+  await nextBlock(worker);
+  await nextBlock(worker, SOLID_LAG + 1);
+  const [first] = await ordersOf(id);
+  expect(first).toMatchObject({ settled: true });
+  await api.database.query('UPDATE orders SET needs_attention = true WHERE id = $1', [first!.id]);
+  const endsAtMs = first!.ends_at!.getTime();
+  const rental = {
+    ...{ orderId: first!.id, isOwn: true, energy: ENERGY, standing: ENERGY, coming: energy(0n) },
+    ...{ endsAtMs, isReclaimed: false, extendable: 'yes' as const },
+  };
+  const refill = { kind: 'extension' as const, rental, endsAtMs, replacement: ENERGY };
+  const row = await claimed(worker, id);
+  await keepSelling(api.database);
+  const plan = { usable: ENERGY, refill, isAsleep: false, changeAtMs: undefined };
+  expect(await worker.part(RefillPurchases).buy(row, plan, endsAtMs - 30_000)).toEqual({ kind: 'ordered' });
+  expect(await ordersOf(id)).toMatchObject([{ extensions: 0 }, { energy: ENERGY }]);
+  await api.database.query('UPDATE orders SET needs_attention = false WHERE id = $1', [first!.id]);
+});
+
+it('replaces a rental of a wallet that may not sell by one of another before its end, without a pause', async () => {
+  const worker = await SteppedWorker.open();
+  const id = await setAuto(receivers[3]!, { duration_sec: DURATION_SEC });
+  await nextBlock(worker);
+  await nextBlock(worker);
+  await nextBlock(worker, SOLID_LAG + 1);
+  expect(await ordersOf(id)).toMatchObject([{ settled: true, extensions: 0 }]);
+  const status = 'UPDATE pool_wallet SET status = $2 WHERE address = $1';
+  await api.database.query(status, [second.address, 'paused']);
+  for (let blocks = 0; blocks < 90; blocks += 10) await nextBlock(worker, 10);
+  await api.database.query(status, [second.address, 'active']);
+  const [first, other, ...more] = await ordersOf(id);
+  expect([first!.extensions, other?.status, more]).toEqual([0, 'delivered', []]);
+  const [{ wallets }] = (await api.database.query<{ wallets: string[] }>(
+    `SELECT array_agg(w.address ORDER BY l.order_id) AS wallets FROM leg l JOIN pool_wallet w ON w.id = l.wallet_id
+      WHERE l.order_id = ANY ($1::bigint[])`,
+    [[first!.id, other!.id]],
+  )) as [{ wallets: string[] }];
+  expect(wallets).toEqual([second.address, pool.address]);
+  expect((await autoRow(id)).pause_reason).toBeNull();
+});

@@ -1,0 +1,81 @@
+import 'reflect-metadata';
+import type { ConsoleConfig } from '../../../src/platform/config/console-config.js';
+import { Operations } from '../../../src/modules/console/operations.service.js';
+import { Reports } from '../../../src/modules/reports/report-service.js';
+import { Replica } from '../../../src/platform/database/replica.js';
+import { cliWith } from '../../support/cli.js';
+import {
+  calm,
+  closeFixture,
+  creditedTo,
+  database,
+  env,
+  follow,
+  mine,
+  openFixture,
+  payTrx,
+  rates,
+  settle,
+  newDepositProject,
+  START_LIMIT_MS,
+} from '../../support/worker/deposit-fixture.js';
+
+beforeAll(openFixture, START_LIMIT_MS);
+beforeEach(calm);
+afterAll(closeFixture, START_LIMIT_MS);
+
+const run = async (...args: string[]) =>
+  cliWith({ ...env, USER: 'tester' })('--json', '--yes', '--reason', 'a test', ...args);
+
+interface Listed {
+  readonly id: number;
+  readonly status: string;
+  readonly reason: string | null;
+  readonly project_id: string;
+}
+
+/** Returns the command that the operators' inbox recommends for a deposit, as arguments. */
+async function cureOf(deposit: string): Promise<string[]> {
+  const config = { market: { maxAgeSec: 60 } } as ConsoleConfig;
+  const items = await new Operations(database, new Reports(new Replica(database)), config).inbox();
+  const { command = '' } = items.find(({ subject }) => subject?.kind === 'deposit' && subject.id === deposit) ?? {};
+  const [, words = ''] = command.split('npm run -s cli -- ');
+  return [...words.matchAll(/'([^']*)'|\S+/g)].map(([word, quoted]) => quoted ?? word);
+}
+
+const listed = async (...args: string[]): Promise<Listed[]> =>
+  (await run('deposits', 'list', ...args)).json() as Listed[];
+
+it('lists held deposits, and credits or ignores each once', async () => {
+  const [first, second] = [await newDepositProject(), await newDepositProject()];
+  // From the third minute on, the rate is a third above the median of the earlier ones.
+  await rates(
+    (minute) => (minute >= 2 ? 40_000_000n : 30_000_000n),
+    () => 100_000_000n,
+  );
+  await mine(40);
+  await payTrx(first, 10_000_000);
+  await payTrx(second, 10_000_000);
+  await settle();
+  await follow();
+  const held = await listed('--status', 'held');
+  expect(held.map(({ project_id }) => project_id).sort()).toEqual([first.id, second.id].sort());
+  const idOf = (id: string) => held.find(({ project_id }) => project_id === id)!.id.toString();
+  expect(await run('deposits', 'resolve', idOf(first.id))).toMatchObject({ code: 2 });
+  const cured = await cliWith({ ...env, USER: 'tester' })('--json', '--yes', ...(await cureOf(idOf(first.id))));
+  expect(cured.json()).toMatchObject({ deposit: Number(idOf(first.id)), credits: 40_000_000 });
+  expect(await run('deposits', 'resolve', idOf(first.id), '--credit')).toMatchObject({ code: 1 });
+  expect((await run('deposits', 'resolve', idOf(second.id), '--ignore')).json()).toMatchObject({ credits: null });
+  expect(await creditedTo(first)).toBe(40_000_000n);
+  expect(await creditedTo(second)).toBe(0n);
+  expect(await listed('--merchant', second.id)).toMatchObject([{ status: 'ignored', reason: 'a test' }]);
+});
+
+it('begins the account once, gives older projects their addresses, and checks each against the key', async () => {
+  const { id } = await newDepositProject();
+  expect((await run('deposits', 'use-account')).json()).toMatchObject({ account: 3, is_new: false, assigned: 0 });
+  const checked = await run('deposits', 'addresses', '--check');
+  expect((checked.json() as { project_id: string }[]).map(({ project_id }) => project_id)).toContain(id);
+  const other = await cliWith({ ...env, DEPOSIT_XPUB: '' })('--json', 'deposits', 'addresses', '--check');
+  expect(other.code).toBe(1);
+});

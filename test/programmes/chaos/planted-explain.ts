@@ -1,0 +1,47 @@
+// Planted bugs in the explanation of a transaction, each with the test that must catch it.
+import { one, type NamedTest, type PlantedBug } from './planted-bug.js';
+
+const cause = (title: string): NamedTest => ({ file: 'integration/explain/explain-causes.test.ts', title });
+const access = (title: string): NamedTest => ({ file: 'integration/explain/explain-access.test.ts', title });
+const pure = (title: string): NamedTest => ({ file: 'unit/explain/explain-causes.test.ts', title });
+
+const FACTS = 'modules/explain/explain-facts.ts';
+
+export const PLANTED_EXPLAIN: readonly PlantedBug[] = [
+  {
+    name: 'a transaction is explained to any project',
+    changes: one(
+      'modules/explain/explain.service.ts',
+      'const projects = projectIds ?? (await this.records.projects());',
+      'const projects = projectIds === undefined ? [] : await this.records.projects();',
+    ),
+    test: access('of other addresses is as unknown as one that was never sent'),
+  },
+  {
+    name: 'a rental of the same block counts as running before it began',
+    changes: one(
+      FACTS,
+      'if (one.blockNumber !== blockNumber) return one.blockNumber < blockNumber;',
+      'if (block.length >= 0) return one.blockNumber <= blockNumber;',
+    ),
+    test: cause('began in the same block, before or after the transaction'),
+  },
+  {
+    name: 'a fee limit is judged by the energy price of today',
+    changes: one(
+      'platform/chain/transaction-report.ts',
+      'if (Number(since) < timestampMs) price = BigInt(sun);',
+      'if (Number(since) >= 0 || timestampMs < 0) price = BigInt(sun);',
+    ),
+    test: cause('is judged by the energy price of that time'),
+  },
+  {
+    name: 'any dear transfer is blamed on its recipient',
+    changes: one(
+      'modules/explain/explain-causes.ts',
+      'return plain === toOther && plain > toHolder',
+      'return plain <= toOther && plain > toHolder',
+    ),
+    test: pure('the transfer used another energy'),
+  },
+];

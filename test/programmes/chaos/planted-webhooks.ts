@@ -1,0 +1,107 @@
+// Planted bugs in webhooks: judging answers, order of attempts, and limits on a project's requests.
+import { one, type NamedTest, type PlantedBug } from './planted-bug.js';
+
+const attempt = (title: string): NamedTest => ({ file: 'integration/webhooks/webhooks-attempt.test.ts', title });
+
+const failing = (title: string): NamedTest => ({ file: 'integration/webhooks/webhooks-failing.test.ts', title });
+const waiting = (title: string): NamedTest => ({ file: 'integration/webhooks/webhooks-waiting.test.ts', title });
+const acts = (title: string): NamedTest => ({ file: 'integration/webhooks/webhooks-bounds.test.ts', title });
+const CLAIMS = 'modules/sender/delivery-claims.ts';
+
+export const PLANTED_WEBHOOKS: readonly PlantedBug[] = [
+  {
+    name: 'a fault behind the status line undoes a success',
+    changes: one(
+      'modules/sender/attempt.ts',
+      '...judge(reader.answer, error.fault), durationMs',
+      '...judge(undefined, error.fault), durationMs',
+    ),
+    test: attempt('a 2xx status line is a success, whatever follows it'),
+  },
+  {
+    name: 'a webhook’s receiver may send headers without end',
+    changes: one(
+      'modules/sender/answer-reader.ts',
+      'if (this.headBytes > HEAD_BYTES_MAX) this.isDone = true;',
+      'if (false);',
+    ),
+    test: attempt('stops reading headers after 256 KB, and keeps the status line'),
+  },
+  {
+    name: 'lines of an answer end with CR and LF alone',
+    changes: one(
+      'modules/sender/answer-reader.ts',
+      'const end = bytes.indexOf(0x0a);',
+      `const crlf = bytes.indexOf('\\r\\n'); const end = crlf < 0 ? -1 : crlf + 1;`,
+    ),
+    test: attempt('a 2xx status line is a success, whatever follows it'),
+  },
+  {
+    name: 'a refusal slows its endpoint down',
+    changes: one(
+      'modules/sender/schedule.ts',
+      `!SLOWING_STATUSES.includes(status) ? 'refused' : 'slowing'`,
+      `status === 0 ? 'refused' : 'slowing'`,
+    ),
+    test: failing('leave the next events at full speed'),
+  },
+  {
+    name: 'a receiver that asks for less is sent as much as before',
+    changes: one(
+      'modules/sender/schedule.ts',
+      'const SLOWING_STATUSES: readonly number[] = [408, 425, 429];',
+      'const SLOWING_STATUSES: readonly number[] = [0];',
+    ),
+    test: failing('slows its endpoint down'),
+  },
+  {
+    name: 'an endpoint that is slowed down is tried with its retries first',
+    changes: one(CLAIMS, 'ORDER BY (v.is_failing AND d.attempts > 0),', 'ORDER BY (v.is_failing AND d.attempts = 0),'),
+    test: waiting('probes a slowed-down endpoint with an untried event, otherwise with the longest overdue retry'),
+  },
+  {
+    name: 'a resend rests with its endpoint',
+    changes: one(
+      CLAIMS,
+      `CASE WHEN b.is_requested THEN interval '0' ELSE`,
+      `CASE WHEN b.is_requested AND false THEN interval '0' ELSE`,
+    ),
+    test: failing('a resend goes to a slowed-down endpoint without its rest, and alone'),
+  },
+  {
+    name: 'an endpoint that takes all but one type is disabled for that one',
+    changes: one(CLAIMS, 'WHERE s.taken_at IS NULL OR r.since::timestamptz >= s.taken_at) END', ') END'),
+    test: failing('an endpoint that always refuses one type while it accepts another does not fail'),
+  },
+  {
+    name: 'an endpoint that refuses everything never fails',
+    changes: one(CLAIMS, "WHEN 'refused' THEN ${REFUSING_SINCE}", `WHEN 'refused' THEN NULL`),
+    test: failing('disables an endpoint that refuses everything for five days: it'),
+  },
+  {
+    name: 'webhooks are changed as often as one likes',
+    changes: one(
+      'modules/webhooks/webhook-acts.ts',
+      'if (left > 0) return left;',
+      'if (left > -Infinity) return left;',
+    ),
+    test: acts(
+      'webhooks of a project accept at most a hundred changes in 24 hours, and can be disabled and deleted after them',
+    ),
+  },
+  {
+    name: 'every change of a webhook is an event at once',
+    changes: one('modules/webhooks/webhook-acts.ts', '<= REPORTED_PER_MINUTE', '>= 0'),
+    test: acts('changes in quick succession are a few events, and the last one shows the final state'),
+  },
+  {
+    name: 'changes in quick succession are lost to the log',
+    changes: one('modules/sender/endpoint-watch.ts', '[SAY_CHANGED, FORGET_FAILING,', '[FORGET_FAILING,'),
+    test: acts('changes in quick succession are a few events, and the last one shows the final state'),
+  },
+  {
+    name: 'null is the default of a number',
+    changes: one('platform/http/body/member-rules.ts', `if (isNumber) NUMBERS.set(`, `if (false) NUMBERS.set(`),
+    test: { file: 'integration/quotes/quotes.test.ts', title: 'which a caller’s NaN becomes in JSON' },
+  },
+];

@@ -1,0 +1,167 @@
+// Random members and headers, checked against independent rules in this file.
+import { createHash } from 'node:crypto';
+import fc from 'fast-check';
+import { isAddress } from '../../../src/platform/chain/address.js';
+import { readStrictJson } from '../../../src/platform/http/body/strict-json.js';
+import { ApiError } from '../../../src/domain/errors.js';
+import { readIdempotencyKey } from '../../../src/platform/http/pipeline/idempotency-key.js';
+import { readWait } from '../../../src/platform/http/pipeline/prefer.js';
+import { IsInteger, Optional, type RequestLimits } from '../../../src/platform/http/body/member-rules.js';
+import { plainOf } from '../../../src/platform/http/body/plain-values.js';
+import { RequestPipe } from '../../../src/platform/http/body/request.pipe.js';
+import type { Caller } from '../../../src/platform/http/pipeline/request-context.js';
+import type { Counts } from './json.js';
+
+const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
+
+/** Base58check with big integers, unlike the service's implementation. */
+function isBase58Check(text: string): boolean {
+  if (text.length > 64 || Array.from(text).some((unit) => !ALPHABET.includes(unit))) return false;
+  let value = 0n;
+  for (const unit of text) value = value * 58n + BigInt(ALPHABET.indexOf(unit));
+  const hex = value.toString(16);
+  const zeros = /^1*/.exec(text)?.[0].length ?? 0;
+  const bytes = Buffer.concat([
+    Buffer.alloc(zeros),
+    value === 0n ? Buffer.alloc(0) : Buffer.from(hex.padStart(hex.length + (hex.length % 2), '0'), 'hex'),
+  ]);
+  if (bytes.length !== 25 || bytes[0] !== 0x41) return false;
+  const sha = (input: Buffer) => createHash('sha256').update(input).digest();
+  return sha(sha(bytes.subarray(0, 21)))
+    .subarray(0, 4)
+    .equals(bytes.subarray(21));
+}
+
+function addressOf(account: Uint8Array): string {
+  const payload = Buffer.concat([Buffer.of(0x41), account]);
+  const sha = (input: Buffer) => createHash('sha256').update(input).digest();
+  let value = BigInt(`0x${Buffer.concat([payload, sha(sha(payload)).subarray(0, 4)]).toString('hex')}`);
+  let text = '';
+  for (; value > 0n; value /= 58n) text = (ALPHABET[Number(value % 58n)] ?? '') + text;
+  return text;
+}
+
+const edit = fc.tuple(
+  fc.constantFrom('replace', 'insert', 'delete', 'swap', 'case', 'append', 'prepend'),
+  fc.nat(),
+  fc.oneof(
+    fc.constantFrom(...Array.from(ALPHABET), '0', 'O', 'I', 'l', ' ', '\n', 'Т', 'é', '\0'),
+    fc.string({ maxLength: 3 }),
+  ),
+);
+
+function edited(text: string, [kind, at, insert]: readonly [string, number, string]): string {
+  const place = text.length === 0 ? 0 : at % text.length;
+  const head = text.slice(0, place);
+  const unit = text[place] ?? '';
+  switch (kind) {
+    case 'replace':
+      return head + insert + text.slice(place + 1);
+    case 'insert':
+      return head + insert + text.slice(place);
+    case 'delete':
+      return head + text.slice(place + 1);
+    case 'swap':
+      return head + (text[place + 1] ?? '') + unit + text.slice(place + 2);
+    case 'case':
+      return head + (unit === unit.toLowerCase() ? unit.toUpperCase() : unit.toLowerCase()) + text.slice(place + 1);
+    case 'append':
+      return text + insert;
+    default:
+      return insert + text;
+  }
+}
+
+/** Checks that exactly the addresses with valid checksum, length and prefix are accepted. */
+export function checkAddresses(runs: number, seed: number): Counts {
+  const counts: Counts = { valid: 0, invalid: 0 };
+  const account = fc.uint8Array({ minLength: 20, maxLength: 20 });
+  fc.assert(
+    fc.property(account, fc.array(edit, { maxLength: 2 }), (bytes, edits) => {
+      const candidate = edits.reduce(edited, addressOf(bytes));
+      const expected = isBase58Check(candidate);
+      if (isAddress(candidate) !== expected) throw new Error(`judged otherwise: ${JSON.stringify(candidate)}`);
+      counts[expected ? 'valid' : 'invalid'] = (counts[expected ? 'valid' : 'invalid'] ?? 0) + 1;
+    }),
+    { numRuns: runs, seed },
+  );
+  return counts;
+}
+
+class EnergyRequest {
+  @Optional()
+  @IsInteger(() => ({ min: 1000, max: 100_000_000 }), 'Energy.')
+  declare readonly energy?: number;
+}
+
+const pipe = new RequestPipe({} as RequestLimits);
+
+/** Checks that exactly the integers with integer notation within bounds are accepted. */
+export async function checkIntegers(runs: number, seed: number): Promise<Counts> {
+  const counts: Counts = { taken: 0, refused: 0 };
+  const literal = fc.oneof(
+    fc.bigInt({ min: -(2n ** 70n), max: 2n ** 70n }).map(String),
+    fc.integer({ min: 900, max: 100_000_100 }).map(String),
+    fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => JSON.stringify(value)),
+    fc
+      .tuple(fc.nat(200_000_000), fc.constantFrom('.0', 'e0', 'E1', '.5', 'e-1', '"'))
+      .map(([value, suffix]) => (suffix === '"' ? `"${value.toString()}"` : `${value.toString()}${suffix}`)),
+    fc.constantFrom('true', '[]', '{}', '-0', '0', '""'),
+  );
+  await fc.assert(
+    fc.asyncProperty(literal, async (written) => {
+      const expected = /^[1-9]\d*$/.test(written) && BigInt(written) >= 1000n && BigInt(written) <= 100_000_000n;
+      let taken: number | undefined;
+      try {
+        const { root } = readStrictJson(Buffer.from(`{"energy":${written}}`));
+        const request: unknown = await pipe.transform(plainOf(root), { type: 'body', metatype: EnergyRequest });
+        taken = (request as EnergyRequest).energy;
+      } catch (error) {
+        if (!(error instanceof ApiError && error.code === 'INVALID_REQUEST')) throw error;
+      }
+      if (taken !== (expected ? Number(written) : undefined)) throw new Error(`judged otherwise: ${written}`);
+      counts[expected ? 'taken' : 'refused'] = (counts[expected ? 'taken' : 'refused'] ?? 0) + 1;
+    }),
+    { numRuns: runs, seed },
+  );
+  return counts;
+}
+
+const project = { requireIdempotencyKey: false } as Caller['project'];
+
+/** Checks that headers are read or refused with 400, and that a wait is always 0 to 30 seconds. */
+export function checkHeaders(runs: number, seed: number): Counts {
+  const counts: Counts = { 'keys taken': 0, 'keys refused': 0, waits: 0 };
+  const header = fc.oneof(
+    fc.string({ unit: 'binary-ascii', maxLength: 300 }),
+    fc.string({ unit: fc.constantFrom('a', ' ', '~', '!', '\t', 'ÿ'), maxLength: 12 }),
+  );
+  const wait = fc.array(fc.constantFrom('wait', '=', '5', '30', '999999999999', '"', ',', ';', ' ', 'Wait=7', 'x'), {
+    maxLength: 8,
+  });
+  fc.assert(
+    fc.property(fc.array(header, { minLength: 1, maxLength: 2 }), wait, (keys, parts) => {
+      const rawHeaders = keys.flatMap((value) => ['idempotency-KEY', value]).concat('Prefer', parts.join(''));
+      const expected = keys.length === 1 && isKey(keys[0] ?? '');
+      let taken: string | undefined;
+      try {
+        taken = readIdempotencyKey({ rawHeaders, project });
+      } catch (error) {
+        if (!(error instanceof ApiError && error.code === 'INVALID_REQUEST')) throw error;
+      }
+      if (taken !== (expected ? keys[0] : undefined)) throw new Error(`judged otherwise: ${JSON.stringify(keys)}`);
+      counts[expected ? 'keys taken' : 'keys refused'] = (counts[expected ? 'keys taken' : 'keys refused'] ?? 0) + 1;
+      const waitSec = readWait({ rawHeaders });
+      if (!(Number.isInteger(waitSec) && waitSec >= 0 && waitSec <= 30)) throw new Error(`wait: ${parts.join('')}`);
+      if (waitSec > 0) counts['waits'] = (counts['waits'] ?? 0) + 1;
+    }),
+    { numRuns: runs, seed },
+  );
+  return counts;
+}
+
+/** Returns true for up to 255 printable ASCII characters without leading or trailing spaces. */
+function isKey(value: string): boolean {
+  if (value === '' || value.length > 255 || value !== value.trim()) return false;
+  return Array.from(value).every((unit) => unit >= ' ' && unit <= '~');
+}

@@ -1,0 +1,330 @@
+// The next steps of an order, from its recorded state alone: the reliability rules as a table.
+import { DELIVERY_DEATHS_MAX, isEnding, planFor, type Plan } from '../../../src/modules/fulfilment/plan/plan.js';
+import type { Tally, ClaimedLeg, ClaimedOrder, ClaimedTx } from '../../../src/modules/fulfilment/loop/claimed-order.js';
+import { energy, sun } from '../../../src/domain/units.js';
+
+const UNSENT_MAX_SEC = 600;
+const ENDS_AT_MS = 2_000_000;
+const BEFORE = ENDS_AT_MS - 1;
+
+let made = 0n;
+
+type TxGiven = Partial<ClaimedTx> & Pick<ClaimedTx, 'status'>;
+
+function tx(given: TxGiven): ClaimedTx {
+  made += 1n;
+  return {
+    id: made,
+    legId: 0n,
+    purpose: 'delegate',
+    attempt: 1,
+    txid: made.toString(16).padStart(64, '0'),
+    rawData: Buffer.of(1),
+    signature: Buffer.alloc(65),
+    refBlockNumber: 1,
+    expiresAtMs: 1_000_000,
+    blockNumber: undefined,
+    blockId: undefined,
+    sends: 1,
+    ageSec: 1,
+    ...given,
+  };
+}
+
+const isOver = ({ status }: ClaimedTx): boolean => status === 'dead' || status === 'dropped';
+
+/** Counts dead and dropped transactions as the database does. */
+function talliesOf(txs: readonly ClaimedTx[]): Tally[] {
+  return (['delegate', 'reclaim', 'activate'] as const).flatMap((purpose) => {
+    const over = txs.filter((each) => each.purpose === purpose && isOver(each));
+    if (over.length === 0) return [];
+    const attempts = Math.max(...over.map(({ attempt }) => attempt));
+    const deaths = over.filter(({ status, sends }) => status === 'dead' && sends > 0).length;
+    return [{ purpose, attempts, deaths, recent: over.length, lastAgeSec: 1 }];
+  });
+}
+
+function leg(status: ClaimedLeg['status'], txs: readonly TxGiven[] = [], given: Partial<ClaimedLeg> = {}): ClaimedLeg {
+  made += 1n;
+  const all = txs.map(tx);
+  return {
+    id: made,
+    legNo: 1,
+    walletId: 1,
+    walletAddress: 'T1',
+    permissionId: 2,
+    keyAddress: 'T2',
+    canDeliver: true,
+    isTopUp: false,
+    topUpCause: undefined,
+    signFailures: 0,
+    amountSun: sun(5_000_000),
+    energy: status === 'active' ? energy(50_000) : undefined,
+    status,
+    isClosed: false,
+    ageSec: 1,
+    txs: all.filter((each) => !isOver(each)),
+    tallies: talliesOf(all),
+    ...given,
+  };
+}
+
+function order(
+  status: ClaimedOrder['status'],
+  legs: readonly ClaimedLeg[],
+  given: Partial<ClaimedOrder> = {},
+): ClaimedOrder {
+  return {
+    id: 1n,
+    projectId: 'p',
+    kind: 'rental',
+    status,
+    receiver: 'T3',
+    energy: energy(50_000),
+    credits: 10n,
+    isSettled: false,
+    isUndoing: false,
+    needsAttention: false,
+    endsAtMs: undefined,
+    ageSec: 1,
+    fence: 1,
+    requestId: undefined,
+    legs,
+    usage: undefined,
+    ...given,
+  };
+}
+
+/** A plan as text: `build delegate#1`, `send`, `find`, `release`, `topUp`, `undo`, `refund`. */
+function steps(plan: Plan): string[] {
+  return [
+    ...plan.build.map((step) => `build ${step.purpose}#${step.attempt.toString()}`),
+    ...plan.send.map((step) => `send ${step.tx.purpose}`),
+    ...plan.find.map((step) => `find ${step.tx.purpose}`),
+    ...plan.move.map(() => 'move'),
+    ...plan.release.map(() => 'release'),
+    ...(plan.topUp ? ['topUp'] : []),
+    ...(plan.undo ? ['undo'] : []),
+    ...(plan.refund ? ['refund'] : []),
+  ];
+}
+
+const plan = (given: ClaimedOrder, headMs = BEFORE) => steps(planFor(given, headMs, UNSENT_MAX_SEC));
+
+const dead = (attempt = 1, purpose: ClaimedTx['purpose'] = 'delegate'): TxGiven => ({
+  status: 'dead',
+  attempt,
+  purpose,
+});
+const solid: TxGiven = { status: 'solid' };
+const reclaim = (status: ClaimedTx['status'], attempt = 1): TxGiven => ({ status, attempt, purpose: 'reclaim' });
+const old = { ageSec: UNSENT_MAX_SEC + 1 };
+
+describe('a delivery', () => {
+  const rules: readonly [string, ClaimedOrder, readonly string[]][] = [
+    ['begins with the first attempt', order('reserved', [leg('reserved')]), ['build delegate#1']],
+    [
+      'begins every leg',
+      order('reserved', [leg('reserved'), leg('reserved')]),
+      ['build delegate#1', 'build delegate#1'],
+    ],
+    [
+      'goes on with bytes that were recorded',
+      order('reserved', [leg('reserved', [{ status: 'built' }])]),
+      ['send delegate'],
+    ],
+    [
+      'goes on with bytes that were signed',
+      order('reserved', [leg('reserved', [{ status: 'signed' }])]),
+      ['send delegate'],
+    ],
+    [
+      'never makes a second one while the first may be anywhere',
+      order('placed', [leg('placed', [{ status: 'sending' }])]),
+      ['find delegate'],
+    ],
+    ['waits for its block to become solid', order('delivered', [leg('active', [{ status: 'included' }])]), []],
+    ['after a proven death makes a further attempt', order('placed', [leg('placed', [dead()])]), ['build delegate#2']],
+    [
+      'after bytes that were dropped unsent counts on',
+      order('reserved', [leg('reserved', [{ status: 'dropped' }])]),
+      ['build delegate#2'],
+    ],
+    [
+      'a dropped attempt is no death',
+      order('placed', [leg('placed', [dead(1), { status: 'dropped', attempt: 2 }])]),
+      ['build delegate#3'],
+    ],
+    [
+      'deaths of what no node was ever sent are none',
+      order('placed', [
+        leg(
+          'placed',
+          [1, 2, 3].map((attempt) => ({ ...dead(attempt), sends: 0 })),
+        ),
+      ]),
+      ['build delegate#4'],
+    ],
+    [
+      'a settled one needs nothing until it ends',
+      order('delivered', [leg('active', [solid])], { isSettled: true, endsAtMs: ENDS_AT_MS }),
+      [],
+    ],
+    [
+      'an activation is made as one',
+      order('reserved', [leg('reserved')], { kind: 'activation', energy: undefined }),
+      ['build activate#1'],
+    ],
+  ];
+  it.each(rules)('%s', (_, given, wanted) => {
+    expect(plan(given)).toEqual(wanted);
+  });
+});
+
+describe('energy', () => {
+  it('below the sold amount is topped up once all of it is on chain', () => {
+    const short = leg('active', [{ status: 'included' }], { energy: energy(49_999) });
+    expect(plan(order('placed', [short]))).toEqual(['topUp']);
+    expect(plan(order('placed', [short, leg('reserved')]))).toEqual(['build delegate#1']);
+    expect(plan(order('placed', [short, leg('placed', [{ status: 'sending' }])]))).toEqual(['find delegate']);
+  });
+
+  it('adds up over the legs, without released ones', () => {
+    const half = () => leg('active', [{ status: 'included' }], { energy: energy(25_000) });
+    expect(plan(order('placed', [half(), leg('released')]))).toEqual(['topUp']);
+    expect(plan(order('placed', [half(), half()]))).toEqual([]);
+  });
+});
+
+describe('an order that cannot be delivered', () => {
+  const lost = () =>
+    leg(
+      'placed',
+      Array.from({ length: DELIVERY_DEATHS_MAX }, (_, index) => dead(index + 1)),
+    );
+  const moved = (count: number) => Array.from({ length: count }, () => leg('released', [dead(1)]));
+  const rules: readonly [string, ClaimedOrder, readonly string[]][] = [
+    ['is undone after proven deaths, never after a time', order('placed', [lost()]), ['release', 'undo']],
+    [
+      'is not undone while a transaction may live',
+      order('placed', [leg('placed', [{ status: 'sending', ageSec: 99_999 }], old)]),
+      ['find delegate'],
+    ],
+    [
+      'waits for the solid block of another leg before it takes that back',
+      order('placed', [lost(), leg('active', [{ status: 'included' }])]),
+      ['release', 'undo'],
+    ],
+    [
+      'reclaims what other legs delivered',
+      order('placed', [leg('released'), leg('active', [solid])], { isUndoing: true }),
+      ['build reclaim#1'],
+    ],
+    [
+      'follows what of it is still on its way',
+      order('placed', [leg('placed', [{ status: 'sending' }])], { isUndoing: true }),
+      ['find delegate'],
+    ],
+    [
+      'is refunded once every leg has ended',
+      order('placed', [leg('released'), leg('reclaimed', [solid, reclaim('solid')])], { isUndoing: true }),
+      ['refund'],
+    ],
+    [
+      'is not refunded before',
+      order('placed', [leg('released'), leg('reclaiming', [solid, reclaim('included')])], { isUndoing: true }),
+      [],
+    ],
+    [
+      'is not undone when legs that died side by side were moved, each once',
+      order('placed', [...moved(4), leg('reserved')]),
+      ['build delegate#1'],
+    ],
+    [
+      'is undone when what they were moved to dies too',
+      order('placed', [...moved(4), leg('placed', [dead(1)])]),
+      ['release', 'undo'],
+    ],
+    [
+      'is undone when no node could be sent it for too long',
+      order('placed', [leg('placed', [{ ...dead(1), sends: 0 }], old)]),
+      ['release', 'undo'],
+    ],
+    [
+      'is undone when nothing of it could be sent for too long',
+      order('reserved', [leg('reserved', [], old)]),
+      ['release', 'undo'],
+    ],
+    [
+      'drops bytes that nobody signs',
+      order('placed', [leg('active', [solid]), leg('reserved', [{ status: 'built' }], old)]),
+      ['build reclaim#1', 'send delegate', 'undo'],
+    ],
+    [
+      'makes no new attempt once it was unresolved',
+      order('unresolved', [leg('placed', [dead()])]),
+      ['release', 'undo'],
+    ],
+    [
+      'is undone when another party undelegated a part of it before all of it was there',
+      order('placed', [leg('reclaimed', [solid], { isClosed: true }), leg('active', [solid])]),
+      ['build reclaim#1', 'undo'],
+    ],
+    [
+      'is refunded when nothing else of it is there any more',
+      order('unresolved', [leg('reclaimed', [solid], { isClosed: true })]),
+      ['undo', 'refund'],
+    ],
+    ['is left alone when it is over', order('refunded', [leg('released')], { isSettled: true, isUndoing: true }), []],
+  ];
+  it.each(rules)('%s', (_, given, wanted) => {
+    expect(plan(given)).toEqual(wanted);
+  });
+});
+
+describe('the end of a rental', () => {
+  const running = (legs: readonly ClaimedLeg[]) => order('delivered', legs, { isSettled: true, endsAtMs: ENDS_AT_MS });
+
+  it('comes by the chain’s clock, to the millisecond', () => {
+    expect(plan(running([leg('active', [solid])]), BEFORE)).toEqual([]);
+    expect(plan(running([leg('active', [solid])]), ENDS_AT_MS)).toEqual(['build reclaim#1']);
+    expect(isEnding(running([]), BEFORE)).toBe(false);
+    expect(isEnding(running([]), ENDS_AT_MS)).toBe(true);
+    // A leg that a foreign act ended does not end the others.
+    expect(isEnding(running([leg('reclaimed', [solid], { isClosed: true }), leg('active', [solid])]), BEFORE)).toBe(
+      false,
+    );
+    expect(isEnding(running([leg('reclaimed', [solid]), leg('active', [solid])]), BEFORE)).toBe(true);
+  });
+
+  it('never comes before the delivery is settled', () => {
+    const unsettled = order('delivered', [leg('active', [solid])], { endsAtMs: ENDS_AT_MS });
+    expect(plan(unsettled, ENDS_AT_MS + 1_000_000)).toEqual([]);
+  });
+
+  const rules: readonly [string, readonly ClaimedLeg[], readonly string[]][] = [
+    ['reclaims every leg', [leg('active', [solid]), leg('active', [solid])], ['build reclaim#1', 'build reclaim#1']],
+    ['goes on with what a dead worker recorded', [leg('active', [solid, reclaim('built')])], ['send reclaim']],
+    ['goes on with what a dead worker signed', [leg('active', [solid, reclaim('signed')])], ['send reclaim']],
+    [
+      'never sends a second while the first may be anywhere',
+      [leg('reclaiming', [solid, reclaim('sending')])],
+      ['find reclaim'],
+    ],
+    [
+      'tries again after a proven death, without end',
+      [leg('reclaiming', [solid, reclaim('dead', 1), reclaim('dead', 2)])],
+      ['build reclaim#3'],
+    ],
+    ['waits for solid blocks', [leg('reclaiming', [solid, reclaim('included')])], []],
+    ['is over when every leg is back', [leg('reclaimed', [solid, reclaim('solid')]), leg('released')], []],
+  ];
+  it.each(rules)('%s', (_, legs, wanted) => {
+    expect(plan(running(legs), ENDS_AT_MS)).toEqual(wanted);
+  });
+
+  it('continues after a fork turned the chain’s clock back', () => {
+    const begun = running([leg('reclaiming', [solid, reclaim('sending')]), leg('active', [solid])]);
+    expect(plan(begun, BEFORE)).toEqual(['build reclaim#1', 'find reclaim']);
+  });
+});
