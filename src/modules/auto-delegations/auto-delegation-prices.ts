@@ -63,7 +63,7 @@ export interface DurationTerms {
  * Returns the price of `keepEnergy` by each row of the price table that the auto-delegation can buy, shortest first:
  * on sale, worth renting for an address in daily use, and not above its highest price. Throws CHAIN_UNAVAILABLE.
  */
-export function durationCosts(figures: SaleFigures, terms: DurationTerms): DurationCost[] {
+function durationCosts(figures: SaleFigures, terms: DurationTerms): DurationCost[] {
   return sortedDurations(figures.priceRows).flatMap((durationSec) => {
     const priced = priceIfSold(figures, durationSec, terms);
     if (priced === undefined) return [];

@@ -2,7 +2,7 @@
 import { usesOfRefill } from '../../domain/price.js';
 
 /** Days that count. The statement that marks a use keeps this many before the day of the newest one. */
-export const HISTORY_DAYS = 30;
+const HISTORY_DAYS = 30;
 
 const DAY_MS = 86_400_000;
 

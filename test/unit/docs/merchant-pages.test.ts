@@ -29,7 +29,7 @@ test('every guide names the guides to read before it, and none names a later one
 
 test('the walk of a merchants’ page runs every block in it', () => {
   const walked = ['merchant-pages', 'rehearse']
-    .map((name) => readFileSync(`test/long/${name}.test.ts`, 'utf8'))
+    .map((name) => readFileSync(`test/long/docs/${name}.test.ts`, 'utf8'))
     .join('');
   const runnable = readdirSync('docs').filter(
     (file) => GUIDES.some((name) => `${name}.md` === file) && !['interface.md', 'glossary.md'].includes(file),

@@ -10,6 +10,7 @@ const RUNNABLE = new Set(['sh', 'js', 'python', 'http', 'console']);
 /** The program that runs the blocks of a page, and the words by which it names the page or the commands. */
 const RUN_BY: Readonly<Record<string, readonly [path: string, words: string]>> = {
   'README.md': ['test/long/local/demo-command.test.ts', 'demo'],
+  'docs/demo.md': ['test/long/local/demo-command.test.ts', "'--env'"],
   'docs/operating/backup-and-restore.md': ['docker/check.sh', 'docker/backup.sh "'],
   'docs/operating/install.md': ['test/long/docs/operating-walk.test.ts', "section('install'"],
   'docs/operating/keys.md': ['test/long/docs/operating-walk.test.ts', "section('keys'"],
