@@ -19,7 +19,8 @@ npm run chaos -- --planted [--count N] [--only a,b] [--from K]
                    shows that the rounds, or the test that is named for it,
                    catch it; kept in test/programmes/chaos/planted-results.json
   --count N        so many planted bugs from there on
-  --only a,b       only these planted bugs, without a space after the comma; 'nothing planted': the build as is
+  --only a,b       only these planted bugs (no space after the comma);
+                   'nothing planted': the build as is
   --faults a,b     these faults alone, all along, instead of the plan
   --at-once N      so many hunts at one time (1)
   --length-sec N   how long things go wrong in a round (14)
