@@ -112,16 +112,10 @@ const EVENTS_SAY: OrderCheck = {
          IS DISTINCT FROM (${DELIVERED_SHOWN}, o.delivered_energy::text))`,
 };
 
-/** A charge follows its order. A clock that jumped may have moved either. */
-const CHARGE_TIMES = `SELECT 'order ' || o.id, o.id, NULL, e.created_at, o.created_at
-        FROM the_orders o JOIN the_entries e ON e.order_id = o.id AND e.entry_key = 'charge:' || o.id
-       WHERE e.created_at < o.created_at - interval '1 minute'
-         AND NOT EXISTS (SELECT FROM clock_mark WHERE jumped_at IS NOT NULL)`;
-
 const TIMES: OrderCheck = {
   check: 'order-times',
   rule: 'I3',
-  says: 'A leg was delivered at the time of its block, a rental ended at the time of the last block that reclaimed it, and no charge is older than its order.',
+  says: 'A leg was delivered at the time of its block, and a rental ended at the time of the last block that reclaimed it.',
   stops: 'everything',
   text: `SELECT 'leg ' || l.id || ' of order ' || l.order_id AS subject, l.order_id AS of_order, l.wallet_id, l.active_at AS recorded_at,
         t.block_at AS should_be
@@ -133,9 +127,7 @@ const TIMES: OrderCheck = {
           SELECT l.order_id, max(coalesce(t.block_at, l.closed_at)) AS at
             FROM the_legs l LEFT JOIN the_transactions t ON t.leg_id = l.id AND t.purpose = 'reclaim' AND t.status = 'solid'
            WHERE l.status <> 'released' GROUP BY l.order_id HAVING bool_and(l.status = 'reclaimed')) r ON r.order_id = o.id
-       WHERE o.status = 'delivered' AND o.settled AND o.kind = 'rental' AND o.reclaimed_at <> r.at
-      UNION ALL
-      ${CHARGE_TIMES}`,
+       WHERE o.status = 'delivered' AND o.settled AND o.kind = 'rental' AND o.reclaimed_at <> r.at`,
 };
 
 export const ORDER_TERMS_CHECKS: readonly OrderCheck[] = [PRICE, REQUEST, EVENTS_SAY, TIMES];

@@ -53,6 +53,7 @@ describe('the settings', () => {
     expect(chosen).toBe(86_400);
     expect(durations).toHaveLength(7);
     expect(rest).toEqual({
+      fee_limit_sun: 6_500_000,
       id: expect.stringMatching(/^auto_[1-9]\d*$/),
       address,
       status: 'active',
@@ -315,7 +316,7 @@ describe('the costs', () => {
       );
       expectError(answer, 'CHAIN_UNAVAILABLE');
       const { idle_cost_credits_per_day: _idle, cost_per_refill_credits: _refill, durations: _rows, ...others } = body;
-      const { chosen_duration_sec: _chosen, ...rest } = others;
+      const { chosen_duration_sec: _chosen, fee_limit_sun: _limit, ...rest } = others;
       const read = (await apart.get(pathOf(address))).body;
       expect(read).toEqual({ ...rest, changed_at: read.changed_at });
       // Without the chain's clock, `until` is compared with the database's clock.

@@ -242,19 +242,19 @@ describe('the second factor', () => {
 
   it('accepts a step once: the same code signs no one in again', async () => {
     const account = await owner();
-    const code = (await codesAnew(merchants, account))();
     const [first, second] = [outsider(), outsider()];
     await signIn(first, account.email);
     await signIn(second, account.email);
+    const code = (await codesAnew(merchants, account))();
     expect((await first.post('/api/sign-in/second-factor', { code })).body).toMatchObject({ stage: 'signed_in' });
     expect((await second.post('/api/sign-in/second-factor', { code })).body).toMatchObject({ error: 'WRONG_CODE' });
   });
 
   it('accepts one of two concurrent codes', async () => {
     const account = await owner();
-    const code = (await codesAnew(merchants, account))();
     const browsers = [outsider(), outsider(), outsider(), outsider()];
     for (const browser of browsers) await signIn(browser, account.email);
+    const code = (await codesAnew(merchants, account))();
     const answers = await Promise.all(browsers.map((browser) => browser.post('/api/sign-in/second-factor', { code })));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
   });

@@ -108,7 +108,8 @@ it.each([
 
 it('judges orders of recently refused projects together, by the state after their arrival', async () => {
   const body = { receive_address: fixture.receiver(), energy: 65_000 };
-  const poor = await Promise.all(Array.from({ length: 6 }, async () => makeCustomer(api, 0n)));
+  const poor: Customer[] = [];
+  while (poor.length < 6) poor.push(await makeCustomer(api, 0n));
   for (const customer of poor) expectRefusal(await customer.post('/v1/orders', body), 402, 'INSUFFICIENT_CREDITS');
   const waiting = async (): Promise<string[]> => {
     const rows = await api.database.query<{ name: string }>(

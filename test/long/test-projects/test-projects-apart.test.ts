@@ -224,7 +224,11 @@ describe('no figure counts test orders', () => {
 
   test('no month of a test project is closed, and the months of others are', async () => {
     const [customer, live] = [await fixture.customer(), await fixture.customer({ isTest: false })];
-    await byHand([`UPDATE credit_entry SET created_at = created_at - interval '40 days'`]);
+    await byHand(
+      [`UPDATE credit_entry SET created_at = created_at - interval '40 days'`],
+      [`UPDATE credit_account SET spent_on = spent_on - 40`],
+      [`UPDATE api_key SET spent_on = spent_on - 40`],
+    );
     const closing = new StatementClosing(database, new Metrics(), openLog('silent'));
     const step = async (): Promise<true | undefined> => ((await closing.runStep()) === 'idle' ? true : undefined);
     await until(step, 30_000, 'the months being closed', 10);
@@ -236,11 +240,16 @@ describe('no figure counts test orders', () => {
 });
 
 describe('old test orders', () => {
-  const older = (days: number): Promise<void> =>
-    byHand(
-      [`UPDATE orders SET created_at = created_at - $1::integer * interval '1 day'`, days],
-      [`UPDATE event SET at = at - $1::integer * interval '1 day' WHERE order_id IS NOT NULL`, days],
+  const older = (days: number, which: 'all' | 'live' = 'all'): Promise<void> => {
+    const isMeant = which === 'all' ? '' : 'WHERE NOT test';
+    return byHand(
+      [
+        `UPDATE event SET at = at - $1::integer * interval '1 day' WHERE order_id IN (SELECT id FROM orders ${isMeant})`,
+        days,
+      ],
+      [`UPDATE orders SET created_at = created_at - $1::integer * interval '1 day' ${isMeant}`, days],
     );
+  };
   const ROWS = ['orders WHERE id', 'event WHERE order_id', 'order_key WHERE order_id', 'credit_entry WHERE order_id'];
   const rowsOf = (id: bigint) => Promise.all(ROWS.map((each) => count(`${each} = $1`, id)));
 
@@ -271,7 +280,7 @@ describe('old test orders', () => {
     expect(await rowsOf(sold)).toEqual([1, expect.any(Number), 1, 1]);
     expect((await rowsOf(kept))[0]).toBe(1);
     // Live orders are open here and must be recent.
-    await byHand([`UPDATE orders SET created_at = clock_timestamp() WHERE NOT test`]);
+    await older(-31, 'live');
 
     const youngCharge = (await customer.get('/v1/orders/young')).body.credits as number;
     expect(await balanceOf(customer)).toBe(balance - youngCharge);
@@ -315,7 +324,7 @@ describe('old test orders', () => {
     // The numberer may hold the lock again by now, and the deletion does not wait for it.
     const isPruned = async () => (pruned || (await pruneTestOrders(fixture.playerDatabase, 100)) ? true : undefined);
     await until(isPruned, 60_000, 'what is old being gone');
-    await byHand([`UPDATE orders SET created_at = clock_timestamp() WHERE NOT test`]);
+    await older(-40, 'live');
   });
 
   test('are not deleted while they are still played, nor by anybody else', async () => {
@@ -324,7 +333,7 @@ describe('old test orders', () => {
     await fixture.eventsOf(customer);
     await older(40);
     await pruneTestOrders(fixture.playerDatabase, 100);
-    await byHand([`UPDATE orders SET created_at = clock_timestamp()`]);
+    await older(-40);
     expect((await rowsOf(id))[0]).toBe(1);
     await expect(fixture.playerDatabase.query(`DELETE FROM orders WHERE id = $1`, [id])).rejects.toThrow(
       /permission denied/,

@@ -15,12 +15,6 @@ const REVOKED = `WHERE revoked_at IS NOT NULL`;
 
 export const RESTORED_LEDGER: readonly Plant[] = [
   [
-    'a charge of another month than its order',
-    [`UPDATE credit_entry SET created_at = created_at - interval '40 days' ${CHARGE}`],
-    ['order-times'],
-    ORDER,
-  ],
-  [
     'a charge to a key of nobody',
     [`UPDATE credit_entry SET api_key_id = gen_random_uuid() ${CHARGE}`],
     ['ledger-entry'],

@@ -18,6 +18,8 @@ export function expectError(answer: Answer, code: ErrorCode): void {
   const more: Partial<Record<ErrorCode, string[]>> = {
     INVALID_REQUEST: ['details'],
     EVENTS_EXPIRED: ['oldest_position'],
+    INSUFFICIENT_CREDITS: ['needed_credits', 'available_credits'],
+    SPEND_CAP_REACHED: ['needed_credits', 'available_credits'],
   };
   expect(Object.keys(members)).toEqual(more[code] ?? []);
   if (answer.status === 429 || answer.status === 503) expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/);
