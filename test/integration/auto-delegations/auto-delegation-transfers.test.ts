@@ -94,9 +94,11 @@ describe('a transfer of the request', () => {
     await nextBlock(worker, SOLID_LAG + 2);
     // The recipient holds the token from now on, so that the next transfer needs less.
     await send(callers[1]!, recipient, 10);
-    await nextBlock(worker);
-    await nextBlock(worker);
-    const after = await read(address);
+    let after = body;
+    for (let turn = 0; turn < 60 && after.transfer_energy === body.transfer_energy; turn += 1) {
+      await nextBlock(worker);
+      after = await read(address);
+    }
     expect(after.transfer_energy).toBe(await quoted(address, recipient));
     expect(after.transfer_energy).toBeLessThan(body.transfer_energy as number);
   });

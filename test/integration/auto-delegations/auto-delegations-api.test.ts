@@ -49,11 +49,10 @@ describe('the settings', () => {
     const address = autoDelegations.receiver();
     const body = await made(customer, address);
     const { idle_cost_credits_per_day: idle, cost_per_refill_credits: refill, durations, ...others } = body;
-    const { chosen_duration_sec: chosen, ...rest } = others;
-    expect(chosen).toBe(86_400);
+    const { chosen_duration_sec: chosen, fee_limit_sun: limit, ...rest } = others;
+    expect([chosen, limit]).toEqual([86_400, 6_500_000]);
     expect(durations).toHaveLength(7);
     expect(rest).toEqual({
-      fee_limit_sun: 6_500_000,
       id: expect.stringMatching(/^auto_[1-9]\d*$/),
       address,
       status: 'active',
