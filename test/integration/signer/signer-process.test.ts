@@ -65,7 +65,7 @@ async function startSigner(): Promise<GuardedProcess> {
   const started = await GuardedProcess.start({
     name: 'the signer',
     command: process.execPath,
-    args: [at('app', 'apps/signer/main.signer.js')],
+    args: [at('app', 'main.signer.js')],
     env: env(),
     user: isRoot ? SIGNER : undefined,
     abandonSignal: 'KILL',
