@@ -96,6 +96,7 @@ describe('a transfer of the request', () => {
     await send(callers[1]!, recipient, 10);
     let after = body;
     for (let turn = 0; turn < 60 && after.transfer_energy === body.transfer_energy; turn += 1) {
+      await api.database.query('UPDATE auto_delegation SET due_at = clock_timestamp() WHERE id = $1', [idOf(body)]);
       await nextBlock(worker);
       after = await read(address);
     }

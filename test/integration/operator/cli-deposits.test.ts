@@ -36,7 +36,10 @@ interface Listed {
 
 /** Returns the command that the operators' inbox recommends for a deposit, as arguments. */
 async function cureOf(deposit: string): Promise<string[]> {
-  const config = { market: { maxAgeSec: 60 } } as ConsoleConfig;
+  const config = {
+    market: { maxAgeSec: 60 },
+    rates: { sources: ['static'], maxAgeSec: 60 },
+  } as unknown as ConsoleConfig;
   const items = await new Operations(database, new Reports(new Replica(database)), config).inbox();
   const { command = '' } = items.find(({ subject }) => subject?.kind === 'deposit' && subject.id === deposit) ?? {};
   const [, words = ''] = command.split('npm run -s cli -- ');
