@@ -224,11 +224,8 @@ describe('no figure counts test orders', () => {
 
   test('no month of a test project is closed, and the months of others are', async () => {
     const [customer, live] = [await fixture.customer(), await fixture.customer({ isTest: false })];
-    await byHand(
-      [`UPDATE credit_entry SET created_at = created_at - interval '40 days'`],
-      [`UPDATE credit_account SET spent_on = spent_on - 40`],
-      [`UPDATE api_key SET spent_on = spent_on - 40`],
-    );
+    await byHand([`UPDATE credit_entry SET created_at = created_at - interval '40 days'`]);
+    for (const table of ['credit_account', 'api_key']) await byHand([`UPDATE ${table} SET spent_on = spent_on - 40`]);
     const closing = new StatementClosing(database, new Metrics(), openLog('silent'));
     const step = async (): Promise<true | undefined> => ((await closing.runStep()) === 'idle' ? true : undefined);
     await until(step, 30_000, 'the months being closed', 10);
@@ -240,16 +237,11 @@ describe('no figure counts test orders', () => {
 });
 
 describe('old test orders', () => {
-  const older = (days: number, which: 'all' | 'live' = 'all'): Promise<void> => {
-    const isMeant = which === 'all' ? '' : 'WHERE NOT test';
-    return byHand(
-      [
-        `UPDATE event SET at = at - $1::integer * interval '1 day' WHERE order_id IN (SELECT id FROM orders ${isMeant})`,
-        days,
-      ],
-      [`UPDATE orders SET created_at = created_at - $1::integer * interval '1 day' ${isMeant}`, days],
+  const older = (days: number, which = ''): Promise<void> =>
+    byHand(
+      [`UPDATE event SET at = at - make_interval(days => $1) WHERE order_id IN (SELECT id FROM orders ${which})`, days],
+      [`UPDATE orders SET created_at = created_at - make_interval(days => $1) ${which}`, days],
     );
-  };
   const ROWS = ['orders WHERE id', 'event WHERE order_id', 'order_key WHERE order_id', 'credit_entry WHERE order_id'];
   const rowsOf = (id: bigint) => Promise.all(ROWS.map((each) => count(`${each} = $1`, id)));
 
@@ -280,14 +272,12 @@ describe('old test orders', () => {
     expect(await rowsOf(sold)).toEqual([1, expect.any(Number), 1, 1]);
     expect((await rowsOf(kept))[0]).toBe(1);
     // Live orders are open here and must be recent.
-    await older(-31, 'live');
+    await older(-31, 'WHERE NOT test');
 
     const youngCharge = (await customer.get('/v1/orders/young')).body.credits as number;
     expect(await balanceOf(customer)).toBe(balance - youngCharge);
-    const [sum] = await database.query<{ sum: bigint }>(
-      `SELECT sum(credits)::bigint AS sum FROM credit_entry WHERE project_id = $1`,
-      [customer.merchant],
-    );
+    const total = `SELECT sum(credits)::bigint AS sum FROM credit_entry WHERE project_id = $1`;
+    const [sum] = await database.query<{ sum: bigint }>(total, [customer.merchant]);
     expect(Number(sum!.sum)).toBe(balance - youngCharge);
     expect(await namesOf()).toEqual([]);
     expect(await namesOf('newer')).toEqual([]);
@@ -324,7 +314,7 @@ describe('old test orders', () => {
     // The numberer may hold the lock again by now, and the deletion does not wait for it.
     const isPruned = async () => (pruned || (await pruneTestOrders(fixture.playerDatabase, 100)) ? true : undefined);
     await until(isPruned, 60_000, 'what is old being gone');
-    await older(-40, 'live');
+    await older(-40, 'WHERE NOT test');
   });
 
   test('are not deleted while they are still played, nor by anybody else', async () => {
