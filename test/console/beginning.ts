@@ -92,7 +92,8 @@ export function beginning(at: () => ConsoleCluster, see: (view: View) => View): 
       await view.heading('Home').waitFor();
       await view.page.getByText('Your first delivery', { exact: true }).waitFor();
       await view.page.getByText(/more blocks until it is final/).waitFor();
-      expect(await view.page.locator('.block').count()).toBe(19);
+      // More while the solid head lags.
+      expect(await view.page.locator('.block').count()).toBeGreaterThanOrEqual(19);
       await view.page.getByText('3.575 TRX not burnt').waitFor();
       expect(await view.axe()).toEqual([]);
       await view.page.getByRole('link', { name: /^Receipt to share/ }).click();

@@ -206,7 +206,7 @@ export function operators(at: () => ConsoleCluster, see: (view: View) => View): 
     try {
       const view = await open('/inbox');
       const { page } = view;
-      await page.getByText('Fault: Sales are stopped: a rule is broken').waitFor();
+      await page.getByText(/^Fault: Nothing is being sold: a rule is broken since /).waitFor();
       await page.getByText('npm run -s cli -- verify').first().waitFor();
       expect(await view.axe()).toEqual([]);
       await page.getByRole('link', { name: 'System' }).first().click();
