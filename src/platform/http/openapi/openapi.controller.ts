@@ -9,7 +9,7 @@ import type { Response } from 'express';
 import { ownFile } from '../../support/own-files.js';
 import { Config } from '../../config/config.js';
 import { ApiError } from '../../../domain/errors.js';
-import { SaleBounds } from '../body/member-rules.js';
+import { SaleBounds, type JsonSchema } from '../body/member-rules.js';
 import { describeApi } from './openapi.js';
 import { PAGE_POLICY } from './site-layout.js';
 import { Site } from './site.js';
@@ -29,8 +29,10 @@ interface Served {
 /** The documents built from the routes. */
 interface Documents {
   readonly longestSec: number | undefined;
+  readonly json: JsonSchema;
   readonly bytes: Buffer;
-  readonly site: Site;
+  /** After its first request: a program without docs/ still describes itself. */
+  site?: Site;
   /** The files of the site that were read, by name. */
   readonly files: Map<string, Served>;
 }
@@ -72,10 +74,12 @@ export class OpenApiController {
   }
 
   private sendFile(response: Response, name: string): void {
-    const { site, files } = this.current();
+    const documents = this.current();
+    const { files } = documents;
     let served = files.get(name);
     if (served === undefined) {
-      const file = site.file(name);
+      documents.site ??= new Site(documents.json, hrefOf);
+      const file = documents.site.file(name);
       if (file === undefined) throw new ApiError('NOT_FOUND', 'There is no page of this name; GET /docs lists them.');
       served = { type: file.type, bytes: Buffer.from(file.text) };
       files.set(name, served);
@@ -92,7 +96,7 @@ export class OpenApiController {
       const limits = { sales: this.config.sales, sale: { longestSec } };
       const json = describeApi(routesIn(this.modules).list(), limits, packageVersion());
       const bytes = Buffer.from(JSON.stringify(json));
-      this.documents = { longestSec, bytes, site: new Site(json, hrefOf), files: new Map() };
+      this.documents = { longestSec, json, bytes, files: new Map() };
     }
     return this.documents;
   }
