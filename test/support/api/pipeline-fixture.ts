@@ -5,7 +5,7 @@ import { AuthModule } from '../../../src/modules/auth/auth.module.js';
 import { Ledger } from '../../../src/modules/billing/ledger.js';
 import { sleep } from '../../../src/platform/support/clock.js';
 import { readConfig, type Config } from '../../../src/platform/config/config.js';
-import { ApiError, isErrorCode } from '../../../src/domain/errors.js';
+import { ApiError, HTTP_STATUS, isErrorCode } from '../../../src/domain/errors.js';
 import { Caller } from '../../../src/platform/http/pipeline/request-context.js';
 import { readIdempotencyKey } from '../../../src/platform/http/pipeline/idempotency-key.js';
 import { Log } from '../../../src/platform/observability/logger.js';
@@ -95,7 +95,9 @@ class ProbeController {
     if (isErrorCode(code)) {
       const time = code === 'SIGNATURE_TIMESTAMP_OUT_OF_RANGE' && { serverTime: 1_795_430_400 };
       const position = code === 'EVENTS_EXPIRED' && { oldestPosition: 7 };
-      throw new ApiError(code, 'A sentence to act on.', { cause: new Error('inside'), ...time, ...position });
+      const charge = HTTP_STATUS[code] === 402 && { charge: { needed: 7n, available: 6n } };
+      const extras = { cause: new Error('inside'), ...time, ...position, ...charge };
+      throw new ApiError(code, 'A sentence to act on.', extras);
     }
     throw new Error(`no such code: ${code}`);
   }
