@@ -1,7 +1,7 @@
 /**
  * One HTTP exchange with a node: keep-alive connections, limits on time and size, no redirects. Uses undici's
- * dispatcher directly: undici's `request` takes three times its CPU and the platform's `fetch` ten times
- * (test/programmes/bench/README.md).
+ * dispatcher directly: 28 to 36 µs of CPU a call, where undici's `request` takes 75 to 104 and the platform's `fetch`
+ * over 400.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
