@@ -45,3 +45,11 @@ test('no page has more than 300 lines', () => {
   const long = own.filter(({ text }) => text.trimEnd().split('\n').length > 300);
   expect(long.map(({ path }) => path)).toEqual([]);
 });
+
+/** Pages whose words are generated, or are one row for each figure. */
+const REFERENCE = /^docs\/(?:interface\/reference-|metrics\.md$)/;
+
+test('no page of prose has more than 2,500 words', () => {
+  const long = own.filter(({ path, text }) => !REFERENCE.test(path) && text.trim().split(/\s+/).length > 2500);
+  expect(long.map(({ path }) => path)).toEqual([]);
+});
