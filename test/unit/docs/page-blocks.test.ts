@@ -53,3 +53,19 @@ test('no page of prose has more than 2,500 words', () => {
   const long = own.filter(({ path, text }) => !REFERENCE.test(path) && text.trim().split(/\s+/).length > 2500);
   expect(long.map(({ path }) => path)).toEqual([]);
 });
+
+test('a decision has its four parts, in at most 275 words of prose', () => {
+  const decisions = own.filter(({ path }) => /^docs\/decisions\/\d/.test(path));
+  expect(decisions.length).toBeGreaterThan(20);
+  const shapes = decisions.map(({ path, text }) => ({
+    path,
+    parts: [...text.matchAll(/^\*\*(\w+)\.?\*\*/gm)].map(([, part]) => part),
+    isShort:
+      text
+        .replaceAll(/^\|.*$/gm, '')
+        .trim()
+        .split(/\s+/).length <= 275,
+  }));
+  const parts = ['Context', 'Decision', 'Consequences', 'Rejected'];
+  expect(shapes).toEqual(decisions.map(({ path }) => ({ path, parts, isShort: true })));
+});
