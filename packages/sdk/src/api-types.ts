@@ -445,7 +445,7 @@ export interface EventPage {
       readonly project?: {
         /** The project. */
         readonly id: string;
-        /** Name of the API key. */
+        /** Name of the project. */
         readonly name: string;
         /** True if the project was frozen at that time. */
         readonly frozen: boolean;
@@ -1444,7 +1444,7 @@ export interface WebhookChangeRequest {
 export interface WebhookDeleted {
   /** The webhook. */
   readonly id: string;
-  /** The auto-delegation was deleted. */
+  /** The webhook was deleted. */
   readonly deleted: true;
   /** Present in answers to test projects only. */
   readonly test?: true | undefined;

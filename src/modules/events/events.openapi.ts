@@ -47,7 +47,7 @@ const EVENT_ANSWER = answerSchema<EventBody>({
       project: sometimes(
         answerSchema<ProjectSnapshot['project']>({
           id: always(textSchema('The project.', '3f0e4a52-8f0b-4c0e-9f1d-6a1f2f6d7c11')),
-          name: always(textSchema('Name of the API key.', 'payouts')),
+          name: always(textSchema('Name of the project.', 'payouts')),
           frozen: always({ type: 'boolean', description: 'True if the project was frozen at that time.' }),
         }),
       ),

@@ -217,7 +217,7 @@ export function describeWebhookDelete(): Operation {
         schemaName: 'WebhookDeleted',
         schema: answerSchema<DeletedBody>({
           id: always(textSchema('The webhook.', ID)),
-          deleted: always({ type: 'boolean', const: true, description: 'The auto-delegation was deleted.' }),
+          deleted: always({ type: 'boolean', const: true, description: 'The webhook was deleted.' }),
         }),
         examples: { deleted: { id: ID, deleted: true } },
       },
