@@ -166,6 +166,8 @@ function schemasOf(schemas: Readonly<Record<string, Schema>>, isWanted: (name: s
     if (items?.properties !== undefined) known.set(shapeOf(items), `${name}.items`);
     if (schema.properties !== undefined && !isRequest(name)) known.set(shapeOf(schema), name);
   }
+  const homes = HOMES.filter(isWanted).map((home) => [home, schemas[home]!] as const);
+  const meaningOf: MeaningOf = (name, path, member) => meaningIn(homes, name, path, member);
   const sections = Object.entries(schemas)
     .filter(([name, { properties }]) => isWanted(name) && Object.keys(properties ?? {}).length > 0)
     .map(([name, schema]) => {
@@ -175,36 +177,52 @@ function schemasOf(schemas: Readonly<Record<string, Schema>>, isWanted: (name: s
       const whole = Object.entries(schemas).find(([, other]) => isPartOf(schema, other));
       if (whole !== undefined) {
         const missing = Object.keys(whole[1].properties!).filter((member) => schema.properties![member] === undefined);
-        return `## ${name}\n\nThe members of ${anchor(whole[0])} but ${missing.map((each) => `\`${each}\``).join(' and ')}.`;
+        const names = new Intl.ListFormat('en-GB').format(missing.map((each) => `\`${each}\``));
+        return `## ${name}\n\nThe members of ${anchor(whole[0])} without ${names}.`;
       }
       const choice = forms.length === 0 ? [] : [`Exactly one form: ${forms.join(' or ')}.`];
-      const rows = memberRows(schema, '', name, known, isRequest(name) ? 'required' : 'always');
+      const rows = memberRows(schema, '', name, { known, meaningOf }, isRequest(name) ? 'required' : 'always');
       return [`## ${name}`, ...choice, table(['member', 'type', '', 'meaning'], rows)].join('\n\n');
     });
   return [`${sections.join('\n\n')}\n`];
 }
 
-function memberRows(
-  schema: Schema,
-  prefix: string,
-  page: string,
-  known: ReadonlyMap<string, string>,
-  mark: string,
-): string[] {
+/** Schemas that show a meaning in full; the others of their page refer to them. */
+const HOMES = ['QuoteRequest', 'OrderRequest', 'Order'] as const;
+const WORDS_SHOWN_AGAIN = 8;
+
+/** Returns the meaning of a member of a schema, at its path. */
+type MeaningOf = (name: string, path: string, member: Schema) => string;
+
+interface PageContext {
+  readonly known: ReadonlyMap<string, string>;
+  readonly meaningOf: MeaningOf;
+}
+
+function meaningIn(homes: readonly (readonly [string, Schema])[], name: string, path: string, member: Schema): string {
+  const meaning = textOf(member.description ?? '');
+  if (meaning.split(' ').length <= WORDS_SHOWN_AGAIN) return meaning;
+  const last = path.split('.').at(-1)!;
+  const home = homes.find(([, { properties }]) => properties?.[last]?.description === member.description);
+  if (home === undefined || (home[0] === name && path === last)) return meaning;
+  return home[0] === name ? `As \`${last}\`.` : `As in ${anchor(home[0])}.`;
+}
+
+function memberRows(schema: Schema, prefix: string, page: string, context: PageContext, mark: string): string[] {
   return Object.entries(schema.properties ?? {})
     .filter(([name]) => name !== 'test')
     .flatMap(([name, member]) => {
       const presence = schema.required?.includes(name) === true ? mark : '';
       const inner = member.items ?? member;
       const path = `${prefix}${name}${member.items === undefined ? '' : '[]'}`;
-      const found = inner.properties === undefined ? undefined : known.get(shapeOf(inner));
+      const found = inner.properties === undefined ? undefined : context.known.get(shapeOf(inner));
       const same = found?.replace('.items', '') === page ? undefined : found;
       const list = `${member.items === undefined ? '' : 'list of '}${same?.endsWith('.items') === true ? 'an entry of ' : ''}`;
       const type =
         same === undefined ? typeOf(member, page) : `${list}${linkBetween(page, same.replace('.items', ''))}`;
-      const own = row([`\`${path}\``, type, presence, textOf(member.description ?? '')]);
+      const own = row([`\`${path}\``, type, presence, context.meaningOf(page, path, member)]);
       if (same !== undefined || inner.properties === undefined) return [own];
-      return [own, ...memberRows(inner, `${path}.`, page, known, mark)];
+      return [own, ...memberRows(inner, `${path}.`, page, context, mark)];
     });
 }
 
