@@ -152,7 +152,7 @@ function answersPage({ components }: Description, part: Part): string {
   return [
     `# Reference: ${PARTS[part]}`,
     NOTE,
-    'Generated from `openapi.json`. A member that is not marked *always* is absent where it does not apply; it is never ' +
+    'Generated from `openapi.json`. An *optional* member is absent where it does not apply; it is never ' +
       'null. Every answer to a test project also has `"test": true`.',
     ...schemasOf(components.schemas, (name) => !isRequest(name) && partOf(name) === part),
   ].join('\n\n');
@@ -181,8 +181,8 @@ function schemasOf(schemas: Readonly<Record<string, Schema>>, isWanted: (name: s
         return `## ${name}\n\nThe members of ${anchor(whole[0])} without ${names}.`;
       }
       const choice = forms.length === 0 ? [] : [`Exactly one form: ${forms.join(' or ')}.`];
-      const rows = memberRows(schema, '', name, { known, meaningOf }, isRequest(name) ? 'required' : 'always');
-      return [`## ${name}`, ...choice, table(['member', 'type', '', 'meaning'], rows)].join('\n\n');
+      const rows = memberRows(schema, '', name, { known, meaningOf });
+      return [`## ${name}`, ...choice, table(['member', 'type', 'meaning'], rows)].join('\n\n');
     });
   return [`${sections.join('\n\n')}\n`];
 }
@@ -208,11 +208,12 @@ function meaningIn(homes: readonly (readonly [string, Schema])[], name: string, 
   return home[0] === name ? `As \`${last}\`.` : `As in ${anchor(home[0])}.`;
 }
 
-function memberRows(schema: Schema, prefix: string, page: string, context: PageContext, mark: string): string[] {
+function memberRows(schema: Schema, prefix: string, page: string, context: PageContext): string[] {
   return Object.entries(schema.properties ?? {})
     .filter(([name]) => name !== 'test')
     .flatMap(([name, member]) => {
-      const presence = schema.required?.includes(name) === true ? mark : '';
+      const isRequired = schema.required?.includes(name) === true;
+      const mark = isRequired === isRequest(page) ? `, *${isRequired ? 'required' : 'optional'}*` : '';
       const inner = member.items ?? member;
       const path = `${prefix}${name}${member.items === undefined ? '' : '[]'}`;
       const found = inner.properties === undefined ? undefined : context.known.get(shapeOf(inner));
@@ -220,9 +221,9 @@ function memberRows(schema: Schema, prefix: string, page: string, context: PageC
       const list = `${member.items === undefined ? '' : 'list of '}${same?.endsWith('.items') === true ? 'an entry of ' : ''}`;
       const type =
         same === undefined ? typeOf(member, page) : `${list}${linkBetween(page, same.replace('.items', ''))}`;
-      const own = row([`\`${path}\``, type, presence, context.meaningOf(page, path, member)]);
+      const own = row([`\`${path}\``, `${type}${mark}`, context.meaningOf(page, path, member)]);
       if (same !== undefined || inner.properties === undefined) return [own];
-      return [own, ...memberRows(inner, `${path}.`, page, context, mark)];
+      return [own, ...memberRows(inner, `${path}.`, page, context)];
     });
 }
 
