@@ -29,6 +29,7 @@ const modules = {
   quotes: ['billing', 'pool'],
   reports: ['deposits', 'verify'],
   requests: [],
+  savings: [],
   simulation: ['quotes', 'billing'],
   statements: [],
   'test-projects': ['billing'],

@@ -37,7 +37,7 @@ export function beginning(at: () => ConsoleCluster, see: (view: View) => View): 
     await field(view, /^Receiver/).fill(address);
     await field(view, 'Energy').fill('70,000');
     await button(view, 'Show the price').click();
-    await view.page.getByText('Saved compared with burning').waitFor();
+    await view.page.getByText('Saved if all of it is used').waitFor();
     const quote = await send(view);
     expect(quote).toMatchObject({ receive_address: address, energy: 70_000, duration_sec: 3600 });
     const digits = (trx: unknown): string => String(trx).replace(/(\.\d\d\d*?)0+$/, '$1');
@@ -94,7 +94,7 @@ export function beginning(at: () => ConsoleCluster, see: (view: View) => View): 
       await view.page.getByText(/more blocks until it is final/).waitFor();
       // More while the solid head lags.
       expect(await view.page.locator('.block').count()).toBeGreaterThanOrEqual(19);
-      await view.page.getByText('3.575 TRX not burnt').waitFor();
+      await view.page.getByText('Saves 3.575 TRX once all of the energy is used').waitFor();
       expect(await view.axe()).toEqual([]);
       await view.page.getByRole('link', { name: /^Receipt to share/ }).click();
       await view.heading('Order the-first').waitFor();

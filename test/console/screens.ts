@@ -122,7 +122,7 @@ export const SCREENS: readonly Screen[] = [
     act: async (view) => {
       await field(view, /^Receiver/).fill('TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t');
       await button(view, 'Show the price').click();
-      await view.page.getByText('Saved compared with burning').waitFor();
+      await view.page.getByText('Saved if all of it is used').waitFor();
     },
   },
   {

@@ -120,7 +120,7 @@ export class DemoScenario {
       `${quote.price_trx} TRX  ($${text(quote.price_usd)}, ${grouped(quote.credits)} credits)`,
     );
     this.screen.detail('burning instead', `${quote.burn_price_trx} TRX`);
-    this.screen.detail('saved', `${quote.saving_trx} TRX`);
+    this.screen.detail('saves if used', `${quote.saving_trx} TRX`);
     return quote;
   }
 

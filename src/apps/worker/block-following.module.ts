@@ -10,10 +10,19 @@ import { CostsModule } from '../../modules/costs/costs.module.js';
 import { DepositReader } from '../../modules/deposits/deposit-reader.js';
 import { DepositsWorkerModule } from '../../modules/deposits/deposits-worker.module.js';
 import { FulfilmentModule } from '../../modules/fulfilment/fulfilment.module.js';
+import { RentalUseRecorder } from '../../modules/savings/rental-use-recorder.js';
+import { SavingsModule } from '../../modules/savings/savings.module.js';
 import { UnrecordedSearch } from '../../modules/reconciliation/unrecorded-search.js';
 
 @Module({
-  imports: [AutoDelegationsWorkerModule, BlocksModule, CostsModule, DepositsWorkerModule, FulfilmentModule],
+  imports: [
+    AutoDelegationsWorkerModule,
+    BlocksModule,
+    CostsModule,
+    DepositsWorkerModule,
+    FulfilmentModule,
+    SavingsModule,
+  ],
   providers: [
     BlockFollower,
     { provide: BLOCK_SEARCH, useExisting: UnrecordedSearch },
@@ -21,7 +30,7 @@ import { UnrecordedSearch } from '../../modules/reconciliation/unrecorded-search
       provide: BLOCK_CONSUMERS,
       // Balances must be locked last, so deposits come after costs.
       useFactory: (...consumers: readonly BlockConsumer[]) => consumers,
-      inject: [CostRecorder, UseObserver, DepositReader],
+      inject: [CostRecorder, UseObserver, RentalUseRecorder, DepositReader],
     },
   ],
   exports: [BlockFollower, DepositsWorkerModule],

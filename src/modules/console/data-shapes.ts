@@ -291,6 +291,17 @@ export interface OrderStory {
     readonly burning_trx?: string;
     /** 'order' if the energy fee of that time is known, 'now' if today's fee is used instead. */
     readonly burning_as_of?: 'order' | 'now';
+    /** Of a delivered rental, from the final blocks read; absent for test orders and without an energy fee. */
+    readonly measured?: {
+      /** Energy that the receiver's calls took from stake while the rental ran. */
+      readonly used_energy: number;
+      readonly calls: number;
+      /** The newest block with a use; absent without one. */
+      readonly last_block?: number;
+      /** What burning `used_energy` would have cost, minus the price and those of extensions; may be negative. */
+      readonly saved_sun: number;
+      readonly saved_trx: string;
+    };
     readonly extensions: readonly {
       readonly key: string;
       readonly duration_sec: number;

@@ -48,9 +48,9 @@ const RUNNING = {
 };
 
 /**
- * Sums ledger entries from `$3` to `$4` by UTC day: charges minus refunds and compensations. Each sale of energy is
- * compared with burning the same amount at its own rate. An extension is compared with the energy that recovers in its
- * time, at most a whole day's. Activations count as spent but burn no energy.
+ * Sums ledger entries from `$3` to `$4` by UTC day: charges minus refunds and compensations. The energy that the
+ * receiver of a rental used is compared with burning it, at the energy fee (`$5` if it was not kept) and the rate of the
+ * sale, on the day of the charge. Activations count as spent but burn no energy.
  */
 const MONTH = {
   name: 'console_month',
@@ -58,8 +58,10 @@ const MONTH = {
       coalesce(-sum(e.credits) FILTER (WHERE o.kind = 'rental'), 0)::bigint AS energy_credits,
       coalesce(sum(e.sales) FILTER (WHERE o.kind = 'rental' AND x.number IS NULL), 0)::int AS orders,
       coalesce(sum(e.sales * o.energy) FILTER (WHERE x.number IS NULL), 0)::bigint AS energy,
-      coalesce(trunc(sum(e.sales * CASE WHEN x.number IS NULL THEN o.energy::numeric * o.trx_usd_e8
-        ELSE o.energy::numeric * x.trx_usd_e8 * least(x.duration_sec, 86400) / 86400 END)), 0)::text AS energy_rate,
+      coalesce(sum(u.energy * coalesce(o.energy_fee_sun, $5)::numeric * o.trx_usd_e8)
+        FILTER (WHERE e.kind = 'charge' AND x.number IS NULL), 0)::text AS burning_rate,
+      coalesce(sum(u.energy) FILTER (WHERE e.kind = 'charge' AND x.number IS NULL), 0)::bigint AS used_energy,
+      coalesce(bool_or(o.test OR u.order_id IS NOT NULL AND coalesce(o.energy_fee_sun, $5) IS NULL), false) AS is_unmeasured,
       CASE WHEN sum(count(*)) OVER () >= $2 THEN min(min(e.created_at)) OVER () END AS since
     FROM (SELECT credits, order_id, kind, entry_key, created_at,
                  CASE kind WHEN 'charge' THEN 1 WHEN 'refund' THEN -1 ELSE 0 END AS sales
@@ -70,6 +72,7 @@ const MONTH = {
     LEFT JOIN orders o ON o.id = e.order_id
     LEFT JOIN order_extension x ON x.order_id = e.order_id AND x.number = CASE WHEN e.kind = 'charge'
       AND e.entry_key LIKE 'charge:%:ext:%' THEN split_part(e.entry_key, ':', 4)::smallint END
+    LEFT JOIN rental_use u ON u.order_id = e.order_id
     GROUP BY 1`,
 };
 
@@ -90,7 +93,10 @@ interface MonthRow {
   readonly energy_credits: bigint;
   readonly orders: number;
   readonly energy: bigint;
-  readonly energy_rate: string;
+  /** Sun times rate. */
+  readonly burning_rate: string;
+  readonly used_energy: bigint;
+  readonly is_unmeasured: boolean;
   readonly since: Date | null;
 }
 
@@ -195,27 +201,18 @@ export class MerchantHomes {
     });
   }
 
-  /**
-   * Returns the month's figures, which are the sums of its days. The cost of burning uses today's fee and each order's
-   * own rate.
-   */
+  /** Returns the month's figures, which are the sums of its days. */
   private async month(projectId: string): Promise<MerchantHome['last_30_days']> {
-    const { rows: settled, settledAt } = await this.settled.get(projectId, () => this.readSettled(projectId));
-    const rows = [...settled, ...(await this.entries(projectId, settledAt, 'infinity'))];
     const fee = await this.records.energyFee();
-    const sumOf = (of: readonly MonthRow[]): DaySums => ({
-      spent: total(of, ({ credits }) => credits),
-      forEnergy: total(of, ({ energy_credits: credits }) => credits),
-      burning: fee === undefined ? undefined : total(of, (row) => burningOf(fee, BigInt(row.energy_rate))),
-    });
-    const { spent, forEnergy, burning: ofAll } = sumOf(rows);
-    // Limited to 0: the sum may be negative if the month begins with refunds of the month before.
-    const burning = ofAll === undefined || ofAll > 0n ? ofAll : 0n;
+    const { rows: settled, settledAt } = await this.settled.get(projectId, () => this.readSettled(projectId, fee));
+    const rows = [...settled, ...(await this.entries(projectId, settledAt, 'infinity', fee))];
+    const { spent, forEnergy, burning } = sumOf(rows);
     const days = [...new Set(rows.map(({ day }) => day))].sort();
     return given<MerchantHome['last_30_days']>({
       spent: money(spent),
       orders: rows.reduce((sum, { orders }) => sum + orders, 0),
       energy: toJsonInteger(total(rows, ({ energy }) => energy)),
+      used_energy: burning === undefined ? undefined : toJsonInteger(total(rows, (row) => row.used_energy)),
       since: timeOf(settled.find(({ since }) => since !== null)?.since ?? null),
       burning: burning === undefined ? undefined : money(burning),
       saved: burning === undefined ? undefined : money(burning - forEnergy),
@@ -230,16 +227,21 @@ export class MerchantHomes {
     });
   }
 
-  private async readSettled(projectId: string): Promise<SettledMonth> {
+  private async readSettled(projectId: string, fee: bigint | undefined): Promise<SettledMonth> {
     const [moments] = await this.database.query<Moments>(MOMENTS, [DAYS, SETTLED_MS]);
     invariant(moments !== undefined, 'a statement without a table has one row');
-    const rows = await this.entries(projectId, moments.begins_at, moments.settled_at);
+    const rows = await this.entries(projectId, moments.begins_at, moments.settled_at, fee);
     return { rows, settledAt: moments.settled_at };
   }
 
   /** Reads entries later than `from`, up to `to`. */
-  private async entries(projectId: string, from: Date, to: Date | 'infinity'): Promise<MonthRow[]> {
-    const params = [projectId, ENTRIES_MAX, from, to];
+  private async entries(
+    projectId: string,
+    from: Date,
+    to: Date | 'infinity',
+    fee: bigint | undefined,
+  ): Promise<MonthRow[]> {
+    const params = [projectId, ENTRIES_MAX, from, to, fee];
     return this.replica.readNow((on) => on.query<MonthRow>(MONTH, params));
   }
 }
@@ -254,11 +256,15 @@ function total<T>(of: readonly T[], valueOf: (one: T) => bigint): bigint {
   return of.reduce((sum, one) => sum + valueOf(one), 0n);
 }
 
-/** Returns the credits for burning energy at a rate; negative if the energy was refunded. */
-function burningOf(feeSun: bigint, energyRate: bigint): bigint {
-  const isBack = energyRate < 0n;
-  const credits: bigint = creditsOf(sun(feeSun * (isBack ? -energyRate : energyRate)), 1n as RateE8);
-  return isBack ? -credits : credits;
+/** `burning` is undefined where savings are not measured. */
+function sumOf(of: readonly MonthRow[]): DaySums {
+  return {
+    spent: total(of, ({ credits }) => credits),
+    forEnergy: total(of, ({ energy_credits: credits }) => credits),
+    burning: of.some((row) => row.is_unmeasured)
+      ? undefined
+      : total(of, (row) => creditsOf(sun(BigInt(row.burning_rate)), 1n as RateE8)),
+  };
 }
 
 function ofBalance(balance: Awaited<ReturnType<TopUp['balance']>>): MerchantHome['needs_you'][number][] {

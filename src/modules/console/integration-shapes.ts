@@ -299,14 +299,13 @@ export interface MerchantHome {
     readonly energy: number;
     /** The oldest counted entry, if not all could be counted. */
     readonly since?: string;
-    /** Cost of burning TRX for the same energy at today's fee; absent if unknown. */
+    /** Energy that receivers used while their rentals ran, from final blocks; absent for test projects. */
+    readonly used_energy?: number;
+    /** Cost of burning TRX for `used_energy`; absent as it is. */
     readonly burning?: Money;
-    /** `burning` minus the cost of rentals and extensions; activations burn no energy. */
+    /** `burning` minus the cost of rentals and extensions; may be negative. Activations burn no energy. */
     readonly saved?: Money;
-    /**
-     * UTC days with any charge or refund, oldest first. The month's `spent` is their sum; so is `saved`, unless
-     * `burning` is limited to 0.
-     */
+    /** UTC days with any charge or refund, oldest first. The month's `spent` and `saved` are their sums. */
     readonly days: readonly { readonly day: string; readonly spent: Money; readonly saved?: Money }[];
   };
   readonly last_orders: readonly OrderLine[];

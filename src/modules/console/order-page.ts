@@ -104,6 +104,7 @@ function moneyOf({ order, extensions, entries, energyFeeSun }: OrderRecords): Or
     burning_sun: burning === undefined ? undefined : toJsonInteger(burning),
     burning_trx: burning === undefined ? undefined : trxOf(burning),
     burning_as_of: burning === undefined ? undefined : order.energy_fee_sun === null ? 'now' : 'order',
+    measured: measuredOf(order, extensions, fee),
     extensions: extensions.map(({ key, duration_sec, credits, at }) => ({
       key,
       duration_sec,
@@ -113,6 +114,25 @@ function moneyOf({ order, extensions, entries, energyFeeSun }: OrderRecords): Or
     refunded: sum('refund') === 0n ? undefined : money(sum('refund')),
     compensated: sum('compensation') === 0n ? undefined : money(sum('compensation')),
     entries: entries.map(ledgerLine),
+  });
+}
+
+/** Returns the use of a delivered rental as far as its solid blocks were read. Test orders use none. */
+function measuredOf(
+  order: OrderRecord,
+  extensions: OrderRecords['extensions'],
+  feeSun: bigint | undefined,
+): OrderStory['money']['measured'] {
+  if (order.kind !== 'rental' || order.status !== 'delivered' || order.test || feeSun === undefined) return undefined;
+  const price = extensions.reduce((sum, { price_sun: more }) => sum + BigInt(more ?? 0), order.price_sun);
+  const used = order.used_energy ?? 0n;
+  const saved = used * feeSun - price;
+  return given<NonNullable<OrderStory['money']['measured']>>({
+    used_energy: toJsonInteger(used),
+    calls: order.used_calls ?? 0,
+    last_block: order.used_block === null ? undefined : toJsonInteger(order.used_block),
+    saved_sun: toJsonInteger(saved),
+    saved_trx: trxOf(saved),
   });
 }
 

@@ -31,6 +31,10 @@ export interface OrderRecord extends OrderListRow {
   readonly before_block: bigint | null;
   readonly after_energy: bigint | null;
   readonly after_block: bigint | null;
+  /** Energy that the receiver used while the rental ran; null if none was seen. */
+  readonly used_energy: bigint | null;
+  readonly used_calls: number | null;
+  readonly used_block: bigint | null;
   readonly legs: readonly LegRow[] | null;
   readonly compensations: readonly CompensationRow[] | null;
   readonly read_at: Date;
@@ -92,13 +96,15 @@ export interface OrderRecords {
 const ORDER = `SELECT o.id, o.project_id, o.key, o.kind, o.status, o.settled, o.needs_attention, o.receive_address, o.energy,
     o.duration_sec, o.credits, o.created_at, o.delivered_at, o.ends_at, o.reclaimed_at, o.error_code, o.error, o.quote_id,
     o.price_sun, o.trx_usd_e8, o.delivered_energy, o.request_id, o.reference, o.metadata, o.test,
-    o.expected_uses, o.energy_fee_sun, o.max_fee_limit_sun, r.replays, r.last_at AS replayed_at, u.before_energy, u.before_block, u.after_energy, u.after_block, project_order_legs(o.id) AS legs,
+    o.expected_uses, o.energy_fee_sun, o.max_fee_limit_sun, r.replays, r.last_at AS replayed_at, u.before_energy, u.before_block, u.after_energy, u.after_block,
+    s.energy AS used_energy, s.calls AS used_calls, s.last_block AS used_block, project_order_legs(o.id) AS legs,
     project_order_compensations(o.id) AS compensations, ${DELIVERED_IN},
     clock_timestamp() AS read_at,
     ${END_CLOCK} AS chain_at,
     (SELECT c.block_number FROM deposit_cursor c WHERE c.read_at > clock_timestamp() - interval '5 minutes') AS final_block
   FROM orders o LEFT JOIN order_replay r ON r.order_id = o.id
     LEFT JOIN receiver_energy u ON u.order_id = o.id
+    LEFT JOIN rental_use s ON s.order_id = o.id
   WHERE o.project_id = $1`;
 
 const TRANSACTIONS = `SELECT encode(t.txid, 'hex') AS txid, t.purpose, t.status, t.block_number, encode(t.block_id, 'hex') AS block_id,

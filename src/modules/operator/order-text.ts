@@ -53,6 +53,7 @@ export function detailsText(history: OrderDetails, outlook: Outlook | undefined)
       ['Project', order.projectId],
       ['Receiver', order.receiveAddress],
       ['Energy', order.energy === null ? null : `${grouped(order.energy)} for ${durationText(order.durationSec ?? 0)}`],
+      ['Used', usedText(history)],
       ['Price', `${trxText(order.priceSun)} at ${rateText(order.trxUsdE8 as RateE8)} USD/TRX`],
       ['Charged', creditsText(order.credits as Credits)],
       ['Extended', extendedText(history)],
@@ -81,6 +82,13 @@ export function detailsText(history: OrderDetails, outlook: Outlook | undefined)
 }
 
 const at = (moment: Date | null): string => (moment === null ? 'its end' : timeText(moment));
+
+function usedText({ order, use }: OrderDetails): string | null {
+  if (order.kind !== 'rental' || order.isTest || order.deliveredAt === null) return null;
+  if (use === null) return 'no energy in the final blocks read';
+  const calls = use.calls === 1 ? 'one call' : `${use.calls.toString()} calls`;
+  return `${grouped(use.energy)} energy in ${calls}, up to block ${use.lastBlock.toString()}`;
+}
 
 function extendedText({ order, extensions }: OrderDetails): string | null {
   if (extensions.length === 0) return null;
@@ -225,6 +233,7 @@ export function detailsJson(history: OrderDetails, outlook: Outlook | undefined)
     broadcasts,
     events,
     extensions: extensions.map(({ requestHash: _hash, ...extension }) => extension),
+    used: history.use,
     credits: credits.map(({ kind, credits: moved, createdAt }) => ({ kind, credits: moved, createdAt })),
   };
 }

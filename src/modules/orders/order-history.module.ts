@@ -9,12 +9,23 @@ import { OrderExtension } from '../../platform/database/entities/order-extension
 import { Order } from '../../platform/database/entities/order.entity.js';
 import { PoolWallet } from '../../platform/database/entities/pool-wallet.entity.js';
 import { ReclaimUsage } from '../../platform/database/entities/reclaim-usage.entity.js';
+import { RentalUse } from '../../platform/database/entities/rental-use.entity.js';
 import { OrderHistory } from './order-history.js';
 
 @Module({
   imports: [
     BillingModule,
-    TypeOrmModule.forFeature([Order, Leg, ChainTx, Broadcast, Event, OrderExtension, PoolWallet, ReclaimUsage]),
+    TypeOrmModule.forFeature([
+      Order,
+      Leg,
+      ChainTx,
+      Broadcast,
+      Event,
+      OrderExtension,
+      PoolWallet,
+      ReclaimUsage,
+      RentalUse,
+    ]),
   ],
   providers: [OrderHistory],
   exports: [OrderHistory],

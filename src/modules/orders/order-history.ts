@@ -15,6 +15,7 @@ import { OrderExtension } from '../../platform/database/entities/order-extension
 import { Order } from '../../platform/database/entities/order.entity.js';
 import { PoolWallet } from '../../platform/database/entities/pool-wallet.entity.js';
 import { ReclaimUsage } from '../../platform/database/entities/reclaim-usage.entity.js';
+import { RentalUse } from '../../platform/database/entities/rental-use.entity.js';
 import type { OrderStatus } from '../../domain/order-state.js';
 import { OperatorError } from '../../domain/operator-error.js';
 
@@ -45,6 +46,8 @@ export interface OrderDetails {
   readonly credits: Awaited<ReturnType<Ledger['entriesOf']>>;
   /** The receiver's used energy when reclaims of this rental, or of rentals beside it, were built. */
   readonly usage: readonly ReclaimUsage[];
+  /** Energy that the receiver used while the rental ran; null if none was seen. */
+  readonly use: RentalUse | null;
   /** Addresses by wallet id. */
   readonly wallets: ReadonlyMap<number, string>;
   /** The database's clock at the read, to compare `next_run_at` and leases with. */
@@ -67,6 +70,7 @@ export class OrderHistory {
     @InjectRepository(OrderExtension) private readonly extensions: Repository<OrderExtension>,
     @InjectRepository(PoolWallet) private readonly wallets: Repository<PoolWallet>,
     @InjectRepository(ReclaimUsage) private readonly usage: Repository<ReclaimUsage>,
+    @InjectRepository(RentalUse) private readonly uses: Repository<RentalUse>,
     private readonly ledger: Ledger,
     private readonly database: Database,
   ) {}
@@ -132,6 +136,7 @@ export class OrderHistory {
       extensions,
       credits,
       usage,
+      use: await this.uses.findOneBy({ orderId }),
       wallets: new Map(wallets.map((wallet) => [wallet.id, wallet.address])),
       readAt: clock?.now ?? order.createdAt,
     };

@@ -1,4 +1,7 @@
-/** Rules of chain costs (I15): a final transaction has its burnt TRX recorded, and the figure equals its receipt. */
+/**
+ * Rules of chain costs and use (I15): a final transaction has its burnt TRX recorded, and the figure equals its receipt;
+ * no rental gave more energy than it can have.
+ */
 import { forEachConcurrently } from '../../platform/support/concurrency.js';
 import { solidPlaceOf, type TronClient } from '../../platform/chain/tron.client.js';
 import type { Database } from '../../platform/database/database.js';
@@ -18,6 +21,18 @@ export const COSTS_RECORDED: RecordCheck = {
       FROM chain_tx t CROSS JOIN deposit_cursor c
      WHERE t.status = 'solid' AND t.fee_sun IS NULL AND t.block_at < c.block_at - interval '1 hour'
        AND t.created_at < clock_timestamp() - interval '1 hour'`,
+};
+
+/** TRON: used energy recovers within 24 hours, so a rental gives its amount once more in each day. */
+export const RENTAL_USES: RecordCheck = {
+  check: 'rental-use',
+  rule: 'I15',
+  says: 'Used energy belongs to a delivered rental, which can have given as much.',
+  stops: 'nothing',
+  text: `SELECT 'order ' || u.order_id AS subject, u.order_id AS of_order, u.energy AS used, u.calls, o.energy, o.delivered_at
+      FROM rental_use u CROSS JOIN deposit_cursor c LEFT JOIN orders o ON o.id = u.order_id
+     WHERE (o.kind = 'rental' AND NOT o.test AND u.energy <= o.energy
+       * (1 + extract(epoch FROM coalesce(o.reclaimed_at, c.block_at) - o.delivered_at) / 86400)) IS NOT TRUE`,
 };
 
 const COSTS_ON_CHAIN = {

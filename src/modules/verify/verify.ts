@@ -12,7 +12,7 @@ import type { TronClient } from '../../platform/chain/tron.client.js';
 import { runRecordCheck, runOrderCheck, type RecordCheck, type RecordTerms, type TryCheck } from './record-check.js';
 import { covers, FINDINGS_MAX, type CheckResult, type Judged, type Report } from './finding.js';
 import { DELIVERIES_ATTEMPTED } from './delivery-checks.js';
-import { COSTS_RECORDED } from './cost-checks.js';
+import { COSTS_RECORDED, RENTAL_USES } from './cost-checks.js';
 import {
   DEPOSIT_CHECKS,
   DEPOSIT_HOLDINGS,
@@ -82,6 +82,7 @@ const WHOLE_CHECKS: readonly RecordCheck[] = [
   ...DEPOSIT_CHECKS,
   ...DEPOSIT_ACT_CHECKS,
   COSTS_RECORDED,
+  RENTAL_USES,
   ...STATEMENT_CHECKS,
   EVENT_POSITIONS,
   ...LOG_CHECKS,

@@ -8,7 +8,7 @@ import { Injectable } from '@nestjs/common';
 import { majorityOf } from '../chain/agreement.js';
 import { ChainUnavailableError, NodeError } from '../chain/errors.js';
 import type { BlockHead } from '../chain/block.js';
-import { executedBlockOf, type ExecutedBlock } from '../chain/executed-block.js';
+import { executedBlockOf, type ExecutedBlock, type ExecutedTransaction } from '../chain/executed-block.js';
 import type { PortName } from '../chain/node-blocks.js';
 import type { TronNode } from '../chain/node.js';
 import { solidHeadOf, TronClient } from '../chain/tron.client.js';
@@ -20,6 +20,15 @@ export interface Fee {
   readonly txid: string;
   readonly address: string;
   readonly amount: bigint;
+}
+
+/** Energy that the calls of one address took from its stake and rentals. */
+export interface EnergyUse {
+  /** Hex of 21 bytes. */
+  readonly caller: string;
+  readonly energy: bigint;
+  /** Calls that took some. */
+  readonly calls: number;
 }
 
 /** The addresses to report on. */
@@ -42,6 +51,8 @@ export interface WitnessedBlock {
   readonly costs: readonly Fee[];
   /** Callers of contracts, as reported by one node: hex of 21 bytes, without duplicates. */
   readonly callers: readonly string[];
+  /** As reported by one node, one for each caller that took energy. */
+  readonly energyUses: readonly EnergyUse[];
   /** True if enough nodes kept internal transactions of this block, for any address. */
   readonly hasInternal: boolean;
 }
@@ -167,11 +178,21 @@ function testify(
   const says = [id, parentId, timestampMs.toString(), ...always.sort(), ...burnt.sort()].join('\n');
   return {
     node,
-    block: { number, id, parentId, timestampMs, fees, costs, callers },
+    block: { number, id, parentId, timestampMs, fees, costs, callers, energyUses: energyUsesOf(transactions) },
     payments,
     hasInternal,
     says: createHash('sha256').update(says).digest('hex'),
   };
+}
+
+function energyUsesOf(transactions: readonly ExecutedTransaction[]): EnergyUse[] {
+  const uses = new Map<string, EnergyUse>();
+  for (const { caller, stakedEnergy } of transactions) {
+    if (caller === undefined || stakedEnergy === 0n) continue;
+    const { energy, calls } = uses.get(caller) ?? { energy: 0n, calls: 0 };
+    uses.set(caller, { caller, energy: energy + stakedEnergy, calls: calls + 1 });
+  }
+  return [...uses.values()];
 }
 
 /** Returns all members of a transfer as text. */

@@ -18,6 +18,8 @@ export interface ExecutedTransaction {
   readonly caller: string | undefined;
   /** TRX that it burnt from its owner, in sun. */
   readonly feeSun: bigint;
+  /** Energy that it took from its owner's stake and rentals. */
+  readonly stakedEnergy: bigint;
 }
 
 export interface ExecutedBlock extends BlockHeader {
@@ -102,12 +104,21 @@ async function executed(
   const owner = mover ?? signed?.act.owner;
   const feeSun = receipt['fee'] === undefined ? 0n : int64(receipt['fee']);
   if (feeSun === undefined || feeSun < 0n) throw new NodeError(node.name, 'nonsense', `a receipt with another fee`);
+  const stakedEnergy = stakedEnergyOf(receipt);
+  if (stakedEnergy === undefined) throw new NodeError(node.name, 'nonsense', 'a receipt with another energy usage');
   const { caller } = read;
-  if (!isInexact) return { txid, owner, caller, feeSun, transfers };
+  const rest = { txid, owner, caller, feeSun, stakedEnergy };
+  if (!isInexact) return { ...rest, transfers };
   // More than 2^53 sun in one internal transaction: the answer about a single transaction is parsed without rounding.
   const exact = await (port === 'solid'
     ? node.solid('walletsolidity/gettransactioninfobyid', { value: txid })
     : node.full('wallet/gettransactioninfobyid', { value: txid }));
   if (exact['id'] !== txid) throw new NodeError(node.name, 'nonsense', 'information on another transaction');
-  return { txid, owner, caller, feeSun, transfers: transfersOf(rawData, result, exact).transfers };
+  return { ...rest, transfers: transfersOf(rawData, result, exact).transfers };
+}
+
+/** TRON: `ResourceReceipt.energy_usage`, absent for 0. Undefined for anything else than an amount. */
+function stakedEnergyOf({ receipt }: JsonObject): bigint | undefined {
+  const amount = int64(isJsonObject(receipt) ? receipt['energy_usage'] : undefined);
+  return amount !== undefined && amount >= 0n ? amount : undefined;
 }

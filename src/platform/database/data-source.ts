@@ -40,6 +40,7 @@ import { ReceiverEnergy } from './entities/receiver-energy.entity.js';
 import { ReclaimUsage } from './entities/reclaim-usage.entity.js';
 import { ReconcileState } from './entities/reconcile-state.entity.js';
 import { RefusedRequest } from './entities/refused-request.entity.js';
+import { RentalUse } from './entities/rental-use.entity.js';
 import { RequestNonce } from './entities/request-nonce.entity.js';
 import { SalesStop } from './entities/sales-stop.entity.js';
 import { SignInGuess } from './entities/sign-in-guess.entity.js';
@@ -111,6 +112,7 @@ const ENTITIES = [
   ReconcileState,
   RecoveryCode,
   RefusedRequest,
+  RentalUse,
   RequestNonce,
   SalesStop,
   SignInGuess,

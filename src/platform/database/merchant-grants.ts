@@ -155,6 +155,7 @@ export const MERCHANT_TABLES: Readonly<Record<string, MerchantTable>> = {
   },
   receiver_energy: { access: { select: 'all' }, rows: through('orders', 'receiver_energy.order_id') },
   refused_request: { access: { select: 'all' }, rows: PROJECT_ROWS },
+  rental_use: { access: { select: 'all' }, rows: through('orders', 'rental_use.order_id') },
   statement: { access: { select: 'all' }, rows: PROJECT_ROWS },
   webhook_act: { access: WEBHOOK_ACTS, rows: PROJECT_ROWS },
   webhook_delivery: {

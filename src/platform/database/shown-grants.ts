@@ -32,6 +32,13 @@ export const SHOWN_TABLES = {
     console_operator: READ,
     reports: READ,
   },
+  // Added up by the worker that reads solid blocks.
+  rental_use: {
+    worker: { select: 'all', insert: 'all', update: { but: ['order_id'] } },
+    cli: READ,
+    console_operator: READ,
+    reports: READ,
+  },
   token_state: {
     worker: { select: 'all', insert: 'all', update: { but: ['contract'] } },
     cli: READ,

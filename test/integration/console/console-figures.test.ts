@@ -5,7 +5,8 @@ import { readSealKeys } from '../../../src/platform/config/config.js';
 import { digestOf } from '../../../src/modules/console/mail-loop.js';
 import type { InboxItem, PricePreview } from '../../../src/modules/console/operator-shapes.js';
 import { TEST_ADDRESSES } from '../../../src/domain/test-addresses.js';
-import { credits } from '../../../src/domain/units.js';
+import { creditsOf, trxOf } from '../../../src/domain/conversion.js';
+import { credits, sun, type RateE8 } from '../../../src/domain/units.js';
 import { seedCanaries } from '../../../src/platform/database/migrate.js';
 import { openConsole, type Account, type TestConsole } from '../../support/console/console-fixture.js';
 import { AUTHOR } from '../../support/api/factory.js';
@@ -277,13 +278,51 @@ it('a project’s spending of thirty days equals its ledger, with extensions and
   const owner = await merchants.signedIn('owner', customer.merchant);
   const { last_30_days: month } = (await owner.browser.get(`/api/projects/${customer.merchant}/home`)).body;
   expect(month).toMatchObject({ spent: { credits: inLedger }, orders: 1, energy: RENTED.energy });
-  const forEnergy = inLedger - (activated.body.credits as number);
-  expect(month.saved.credits).toBe(month.burning.credits - forEnergy);
+  expect([month.used_energy, month.burning, month.saved]).toEqual([undefined, undefined, undefined]);
   const today = new Date().toISOString().slice(0, 10);
   // Two days if midnight falls between.
   expect(month.days.at(-1).day <= today).toBe(true);
   expect(sumOf(month.days, 'spent')).toBe(inLedger);
+});
+
+it('savings are the cost of burning the energy that was used, minus the price, on the home page and the order’s page', async () => {
+  const customer = await fixture.customer({ isTest: false });
+  const rent = async (key: string): Promise<bigint> => {
+    const { body } = await customer.post(
+      '/v1/orders',
+      { ...RENTED, receive_address: fixture.receiver() },
+      withKey(key),
+    );
+    await insert(`UPDATE orders SET status = 'delivered', delivered_at = now(), ends_at = now() WHERE id = $1`, [
+      body.id,
+    ]);
+    return BigInt(body.id as number);
+  };
+  const [used, unused] = [await rent('used'), await rent('unused')];
+  await insert(`INSERT INTO rental_use VALUES ($1, 64285, 2, 77)`, [used]);
+  const [row] = await fixture.api.database.query<{ fee: bigint; rate: bigint; price: bigint; credits: bigint }>(
+    `SELECT energy_fee_sun AS fee, trx_usd_e8 AS rate, price_sun AS price, credits FROM orders WHERE id = $1`,
+    [used],
+  );
+  const { fee, rate, price, credits: charged } = row!;
+  const burnt = 64_285n * fee;
+  const burntCredits = creditsOf(sun(burnt), rate as RateE8);
+  const owner = await merchants.signedIn('owner', customer.merchant);
+  const { last_30_days: month } = (await owner.browser.get(`/api/projects/${customer.merchant}/home`)).body;
+  expect(month).toMatchObject({
+    used_energy: 64_285,
+    burning: { credits: Number(burntCredits) },
+    saved: { credits: Number(burntCredits - 2n * charged) },
+  });
   expect(sumOf(month.days, 'saved')).toBe(month.saved.credits);
+  const measured = async (key: string): Promise<unknown> =>
+    (await owner.browser.get(`/api/projects/${customer.merchant}/orders/${key}`)).body.money.measured;
+  const ofUsed = { used_energy: 64_285, calls: 2, last_block: 77, saved_sun: Number(burnt - price) };
+  expect(await measured('used')).toMatchObject(ofUsed);
+  const ofUnused = { used_energy: 0, calls: 0, saved_sun: -Number(price), saved_trx: trxOf(-price) };
+  expect(await measured('unused')).toEqual(ofUnused);
+  await insert(`UPDATE orders SET test = true WHERE id = ANY ($1)`, [[used, unused]]);
+  expect(await measured('used')).toBeUndefined();
 });
 
 const sumOf = (days: readonly Readonly<Record<string, { readonly credits: number }>>[], figure: string): number =>

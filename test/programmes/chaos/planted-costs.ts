@@ -5,6 +5,10 @@ const costs = (title: string): NamedTest => ({ file: 'long/costs/chain-costs.tes
 
 const reports = (title: string): NamedTest => ({ file: 'integration/reports/reports.test.ts', title });
 
+const uses = (title: string): NamedTest => ({ file: 'integration/savings/rental-use.test.ts', title });
+
+const figures = (title: string): NamedTest => ({ file: 'integration/console/console-figures.test.ts', title });
+
 export const PLANTED_COSTS: readonly PlantedBug[] = [
   {
     name: 'an activation costs its bandwidth alone',
@@ -103,5 +107,61 @@ export const PLANTED_COSTS: readonly PlantedBug[] = [
       'AND p.ms > 0 AND $5::bigint > 0',
     ),
     test: reports('adds up a wallet’s idle and recovering energy by day as it is read, without outages'),
+  },
+  {
+    name: 'a block replaces the energy used before it',
+    changes: one(
+      'modules/savings/rental-use-recorder.ts',
+      'SET energy = rental_use.energy + excluded.energy',
+      'SET energy = excluded.energy',
+    ),
+    test: uses('adds up the staked energy of each call, and counts a block once'),
+  },
+  {
+    name: 'energy used before a rental counts as used of it',
+    changes: one('modules/savings/rental-use-recorder.ts', 'AND o.delivered_at <= $4 AND', 'AND'),
+    test: uses('counts no use before the rental, and none of an address without one'),
+  },
+  {
+    name: 'the last uses of a rental are lost once it is over',
+    changes: one('modules/savings/rental-use-recorder.ts', 'AND l.changed_at > $4', 'AND l.changed_at < $4'),
+    test: uses('counts a use of the last blocks although the rental is over when they are read'),
+  },
+  {
+    name: 'uses after the end of a rental count until it is archived',
+    changes: one('modules/savings/rental-use-recorder.ts', ' AND (o.reclaimed_at IS NULL OR o.reclaimed_at > $4)', ''),
+    test: uses('counts a use of the last blocks although the rental is over when they are read'),
+  },
+  {
+    name: 'each rental of a receiver counts the whole use',
+    changes: one(
+      'modules/savings/rental-use-recorder.ts',
+      'used - coalesce(sum(room) OVER earlier, 0)',
+      'used - coalesce(sum(0) OVER earlier, 0)',
+    ),
+    test: uses('fills the rental that ends first, up to the energy it can have given, then the next'),
+  },
+  {
+    name: 'verify believes any used energy',
+    changes: one('modules/verify/cost-checks.ts', '/ 86400)) IS NOT TRUE', '/ 86400)) IS NULL'),
+    test: uses('verify finds a use that the rental cannot have given, and one of no rental'),
+  },
+  {
+    name: 'a saving is claimed for all energy that was rented',
+    changes: one(
+      'modules/console/order-page.ts',
+      'const saved = used * feeSun - price;',
+      'const saved = (order.energy ?? used) * feeSun - price;',
+    ),
+    test: figures(
+      'savings are the cost of burning the energy that was used, minus the price, on the home page and the order’s page',
+    ),
+  },
+  {
+    name: 'played orders have savings',
+    changes: one('modules/console/order-page.ts', ' || order.test || feeSun === undefined', ' || feeSun === undefined'),
+    test: figures(
+      'savings are the cost of burning the energy that was used, minus the price, on the home page and the order’s page',
+    ),
   },
 ];

@@ -61,6 +61,7 @@ const WRITERS: Readonly<Record<string, readonly string[]>> = {
   reconcile_state: ['fulfilment', 'pool', 'reconciliation'],
   recovery_code: ['people'],
   refused_request: ['auth', 'requests'],
+  rental_use: ['savings'],
   request_nonce: ['auth'],
   sales_stop: ['pool'],
   sign_in_guess: ['people'],

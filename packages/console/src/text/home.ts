@@ -30,8 +30,8 @@ export const HOME = {
     says: (spent: string, saved: string) => `By UTC day: ${spent} spent, ${saved} saved.`,
     table: 'Show as a table',
   },
-  burning: (amount: string) =>
-    `Burning would have cost ${amount} at today’s energy fee. Activations count as spent and save nothing.`,
+  burning: (energy: string, amount: string) =>
+    `Receivers used ${energy} energy, which would have cost ${amount} to burn. Energy of running rentals counts once it is used; activations save nothing.`,
   monthSince: 'Only the newest entries are counted. These figures begin at',
   orders: 'Orders',
   energy: 'Energy',
@@ -45,8 +45,7 @@ export const HOME = {
     inBlock: (block: string) => `block ${block}`,
     blocksLeft: (blocks: number) =>
       blocks === 1 ? 'one more block until it is final' : `${blocks.toString()} more blocks until it is final`,
-    saved: (trx: string) => `${trx} not burnt`,
-    savedNow: 'at today’s energy fee',
+    estimate: (trx: string) => `Saves ${trx} once all of the energy is used (estimate)`,
     receipt: 'Receipt to share, with instructions for a check on chain',
     said: (done: string) => `First delivery: ${done}`,
   },

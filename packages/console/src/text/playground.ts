@@ -17,7 +17,7 @@ export const PLAYGROUND = {
     'Calculated from the same fee, rate and price table as a quote. A quote holds its price for a while; this price is not held.',
   price: 'Renting',
   burning: 'Burning',
-  saving: 'Saved compared with burning',
+  saving: 'Saved if all of it is used (estimate)',
   rate: 'Rate',
   rateText: (usd: string) => `${usd} USD per TRX`,
   of: (energy: string, span: string) => `${energy} energy for ${span}`,

@@ -3174,6 +3174,15 @@ CREATE TABLE refused_request (
 -- Read page by page, and cut to the newest, for one project.
 CREATE INDEX refused_request_project ON refused_request (project_id, id);
 
+-- Energy that receivers' calls took from stake while a rental ran, by the receipts of solid blocks, as one node has them.
+-- Blocks that were skipped unread are missing. No money depends on it.
+CREATE TABLE rental_use (
+  order_id bigint PRIMARY KEY,
+  energy bigint NOT NULL CHECK (energy > 0),
+  calls integer NOT NULL CHECK (calls > 0),
+  last_block bigint NOT NULL
+);
+
 -- Nonces of signed requests while Redis is away. Logged: a nonce that a crash of the server lost could be used again.
 CREATE TABLE request_nonce (
   project_id uuid NOT NULL,

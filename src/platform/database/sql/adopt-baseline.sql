@@ -59,3 +59,12 @@ CREATE TRIGGER reclaim_usage_final BEFORE UPDATE ON reclaim_usage FOR EACH ROW
     OR old.read_block IS DISTINCT FROM new.read_block
     OR old.read_at IS DISTINCT FROM new.read_at)
   EXECUTE FUNCTION refuse_change();
+
+-- Energy that receivers' calls took from stake while a rental ran, by the receipts of solid blocks, as one node has them.
+-- Blocks that were skipped unread are missing. No money depends on it.
+CREATE TABLE rental_use (
+  order_id bigint PRIMARY KEY,
+  energy bigint NOT NULL CHECK (energy > 0),
+  calls integer NOT NULL CHECK (calls > 0),
+  last_block bigint NOT NULL
+);

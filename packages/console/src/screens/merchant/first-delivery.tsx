@@ -1,4 +1,4 @@
-/** Live progress of a project's first rental, block by block until it is final, with the TRX saved. */
+/** Live progress of a project's first rental, block by block until it is final, with what it will save. */
 import { useEffect, useRef } from 'react';
 import { Link } from 'wouter';
 import type { OrderHistory } from '../../api/order-history.js';
@@ -10,7 +10,6 @@ import { Section } from '../../parts/page.js';
 import { Status } from '../../parts/status.js';
 import { orderPath, useProject } from '../../shell/project.js';
 import { HOME } from '../../text/home.js';
-import { savedSun } from '../order/receipt-section.js';
 
 const text = HOME.first;
 const EVERY_MS = 1500;
@@ -43,7 +42,7 @@ function Steps({ history }: { readonly history: OrderHistory }) {
   const done = stepOf(history);
   useSaid(done);
   const block = history.proof.find(({ purpose }) => purpose === 'delegate')?.block_number;
-  const saved = savedSun(history);
+  const estimate = estimateSun(history);
   return (
     <>
       <ol className="first-steps">
@@ -64,11 +63,7 @@ function Steps({ history }: { readonly history: OrderHistory }) {
       {done === 3 && <Blocks left={history.blocks_to_final} />}
       {done === 4 && (
         <>
-          {saved > 0n && (
-            <p className="receipt-saved">
-              {text.saved(trx(saved))} <span className="dim">{text.savedNow}</span>
-            </p>
-          )}
+          {estimate > 0n && <p className="receipt-saved">{text.estimate(trx(estimate))}</p>}
           <p>
             <Link href={`${orderPath(id, history.order.key)}#receipt`}>{text.receipt}</Link>
           </p>
@@ -76,6 +71,11 @@ function Steps({ history }: { readonly history: OrderHistory }) {
       )}
     </>
   );
+}
+
+/** What the rental saves once all of its energy is used. */
+function estimateSun({ money }: OrderHistory): bigint {
+  return money.burning_sun === undefined ? 0n : BigInt(money.burning_sun) - BigInt(money.price_sun);
 }
 
 /** One cell for each block until finality. */

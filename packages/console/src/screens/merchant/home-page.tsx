@@ -235,7 +235,7 @@ function Days({ days, at }: { readonly days: readonly Day[]; readonly at: string
 }
 
 function Month({ home: { last_30_days: month, checked_at: at } }: { readonly home: MerchantHome }) {
-  const { saved, burning, since } = month;
+  const { saved, burning, used_energy: used, since } = month;
   return (
     <Section title={HOME.month}>
       <Facts
@@ -246,7 +246,9 @@ function Month({ home: { last_30_days: month, checked_at: at } }: { readonly hom
           [HOME.energy, grouped(month.energy)],
         ]}
       />
-      {burning !== undefined && <p className="dim">{HOME.burning(usd(burning.credits))}</p>}
+      {burning !== undefined && used !== undefined && (
+        <p className="dim">{HOME.burning(grouped(used), usd(burning.credits))}</p>
+      )}
       {month.days.length > 0 && <Days days={month.days} at={at} />}
       {since !== undefined && (
         <p className="dim">

@@ -1,7 +1,7 @@
 /** The order's price, the cost of burning, refunds, and its ledger entries. */
 import type { LedgerLine } from '../../../../../src/modules/console/data-shapes.js';
 import type { OrderHistory } from '../../api/order-history.js';
-import { rateText, trx } from '../../format/money.js';
+import { grouped, rateText, trx } from '../../format/money.js';
 import { span } from '../../format/time.js';
 import { Amount, Moment } from '../../parts/figures.js';
 import { Facts, Lines, type Column } from '../../parts/lines.js';
@@ -18,11 +18,9 @@ const COLUMNS: readonly Column<LedgerLine>[] = [
 
 interface MoneyProps {
   readonly money: OrderHistory['money'];
-  readonly isDelivered: boolean;
 }
 
-export function MoneySection({ money, isDelivered }: MoneyProps) {
-  const saved = money.burning_sun === undefined ? 0n : BigInt(money.burning_sun) - BigInt(money.price_sun);
+export function MoneySection({ money }: MoneyProps) {
   return (
     <Section title={ORDER.sections.money}>
       <Facts
@@ -30,7 +28,9 @@ export function MoneySection({ money, isDelivered }: MoneyProps) {
           [text.quoted, money.quoted && <Amount credits={money.quoted.credits} />],
           [text.charged, <Amount key="charged" credits={money.charged.credits} />],
           [text.rate, text.rateText(trx(money.price_sun), rateText(money.trx_usd))],
-          [text.burning, burning(money, isDelivered ? saved : 0n)],
+          [text.burning, burning(money)],
+          [text.used, money.measured && text.usedText(grouped(money.measured.used_energy), money.measured.calls)],
+          [text.savedTitle, saved(money.measured)],
           ...money.extensions.map(
             ({ key, duration_sec: seconds, charged, at }) =>
               [
@@ -51,12 +51,18 @@ export function MoneySection({ money, isDelivered }: MoneyProps) {
   );
 }
 
-function burning({ burning_sun: sun, burning_as_of: asOf }: OrderHistory['money'], saved: bigint) {
+function burning({ burning_sun: sun, burning_as_of: asOf }: OrderHistory['money']) {
   if (sun === undefined) return undefined;
   return (
     <>
-      {trx(sun)} <span className="dim">{asOf === 'now' ? text.burningNow : text.burningThen}</span>{' '}
-      {saved > 0n && <Status tone="good" icon="good" word={text.saved(trx(saved))} />}
+      {trx(sun)} <span className="dim">{asOf === 'now' ? text.burningNow : text.burningThen}</span>
     </>
   );
+}
+
+/** Nothing is claimed before the energy used is worth more than the price. */
+function saved(measured: OrderHistory['money']['measured']) {
+  if (measured === undefined) return undefined;
+  if (measured.saved_sun <= 0) return text.savedNone;
+  return <Status tone="good" icon="good" word={text.saved(trx(measured.saved_sun))} />;
 }

@@ -58,7 +58,7 @@ function Whole({ history }: { readonly history: OrderHistory }) {
       {history.why_refunded !== undefined && <WhyRefunded reason={history.why_refunded} />}
       {history.actions.includes('extend') && <ExtendSection orderKey={history.order.key} />}
       <TimelineSection moments={history.timeline} />
-      <MoneySection money={history.money} isDelivered={history.order.status === 'delivered'} />
+      <MoneySection money={history.money} />
       <ProofSection
         proof={history.proof}
         energy={history.receiver_energy}

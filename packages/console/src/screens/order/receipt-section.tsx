@@ -14,7 +14,7 @@ const text = ORDER.receipt;
 export function ReceiptSection({ history }: { readonly history: OrderHistory }) {
   const { order, proof } = history;
   const delivered = proof.filter(({ purpose }) => purpose !== 'reclaim');
-  const saved = savedSun(history);
+  const saved = savedText(history);
   const whole = receiptText(history, delivered, saved);
   return (
     <Section
@@ -33,12 +33,7 @@ export function ReceiptSection({ history }: { readonly history: OrderHistory }) 
     >
       <article className="receipt" data-print>
         <h3>{text.heading}</h3>
-        {saved > 0n && (
-          <p className="receipt-saved">
-            {text.saved(trx(saved))}
-            {history.money.burning_as_of === 'now' && <span className="dim"> {text.savedNow}</span>}
-          </p>
-        )}
+        {saved !== undefined && <p className="receipt-saved">{saved}</p>}
         <Facts
           of={[
             [
@@ -85,8 +80,10 @@ export function ReceiptSection({ history }: { readonly history: OrderHistory }) 
 
 type Proof = OrderHistory['proof'][number];
 
-export function savedSun({ money }: OrderHistory): bigint {
-  return money.burning_sun === undefined ? 0n : BigInt(money.burning_sun) - BigInt(money.price_sun);
+/** Undefined until the energy that was used would have cost more to burn than the order did. */
+function savedText({ money: { measured } }: OrderHistory): string | undefined {
+  if (measured?.last_block === undefined || measured.saved_sun <= 0) return undefined;
+  return text.saved(trx(measured.saved_sun), grouped(measured.used_energy), grouped(measured.last_block));
 }
 
 function whatOf({ order: { energy, duration_sec: seconds } }: OrderHistory): string {
@@ -97,12 +94,11 @@ function blockOf({ block_number: block, block_timestamp: at }: Proof): string {
   return block === undefined ? '' : text.inBlock(grouped(block), at === undefined ? '–' : utcMoment(new Date(at)));
 }
 
-function receiptText(history: OrderHistory, delivered: readonly Proof[], saved: bigint): string {
+function receiptText(history: OrderHistory, delivered: readonly Proof[], saved: string | undefined): string {
   const { order } = history;
-  const isToday = history.money.burning_as_of === 'now';
   return [
     text.heading,
-    ...(saved > 0n ? [`${text.saved(trx(saved))}${isToday ? ` ${text.savedNow}` : ''}`] : []),
+    ...(saved === undefined ? [] : [saved]),
     `${text.order}: ${order.key}`,
     `${text.what}: ${whatOf(history)}`,
     `${text.receiver}: ${order.receive_address}`,
