@@ -2,6 +2,7 @@
 // that must show it. The unpatched build is hunted too and must show nothing: a hunt that flags a correct build is
 // worthless.
 import { rm } from 'node:fs/promises';
+import { startServices, stopServices } from '../../setup/services.js';
 import { ChaosCluster } from './cluster.js';
 import { planRound, type FaultName, type PlannedFault } from './plan.js';
 import { failureWith } from './named-test.js';
@@ -68,7 +69,12 @@ export async function huntAll(settings: Settings, choice: Choice): Promise<numbe
       );
     }
   };
-  await Promise.all(Array.from({ length: settings.atOnce }, huntInTurn));
+  await startServices();
+  try {
+    await Promise.all(Array.from({ length: settings.atOnce }, huntInTurn));
+  } finally {
+    await stopServices();
+  }
   const isControl = (bug: string): boolean => all.some(({ name, isControl }) => isControl && name === bug);
   const caught = hunts.filter(({ bug, caught }) => !isControl(bug) && caught !== undefined).length;
   const bugs = hunts.filter(({ bug }) => !isControl(bug)).length;

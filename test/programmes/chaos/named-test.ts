@@ -31,9 +31,10 @@ export async function failureWith(bug: PlantedBug, { file, title }: NamedTest): 
     const texts = new Map((await withSqlFiles(patched)).map(([path, text]) => [sourceOf(path), text]));
     const ofDevnet = [...patched.keys()].some((path) => path.startsWith('packages/devnet/'));
     const devnet = ofDevnet ? { DEVNET_PROGRAM: await buildDevnet(ROOT, dir, texts) } : {};
+    const services = servicesFor(file, [...patched.keys()]);
     const [sources, results] = [join(dir, 'sources.json'), join(dir, 'results.json')];
     await writeFile(sources, JSON.stringify(Object.fromEntries(texts)));
-    await runJest({ file, title, sources, results, devnet });
+    await runJest({ file, title, sources, results, env: { ...devnet, PLANTED_SERVICES: services } });
     const { testResults } = JSON.parse(await readFile(results, 'utf8')) as Results;
     const ran = testResults
       .flatMap(({ assertionResults }) => assertionResults)
@@ -61,16 +62,26 @@ async function withSqlFiles(patched: ReadonlyMap<string, string>): Promise<[stri
   return [...[...patched].filter((each) => !isSql(each)), [reader, assigned]];
 }
 
+/**
+ * Returns `shared` if a test may use the servers that this process started (startServices), `own` if a patched file may
+ * change how they are set up.
+ */
+function servicesFor(test: string, patched: readonly string[]): 'none' | 'own' | 'shared' {
+  if (test.startsWith('unit/')) return 'none';
+  const isOfSetup = (path: string): boolean => /^(platform\/database|packages\/local)\//.test(path);
+  return process.env['TEST_DATABASE_PREFIX'] === undefined || patched.some(isOfSetup) ? 'own' : 'shared';
+}
+
 interface Run extends NamedTest {
   /** Path of the JSON file with the patched texts. */
   readonly sources: string;
   readonly results: string;
-  /** Names a patched local chain to the tests. */
-  readonly devnet: NodeJS.ProcessEnv;
+  /** Names the servers, and a patched local chain. */
+  readonly env: NodeJS.ProcessEnv;
 }
 
 /** Ends when Jest does, whatever it found. */
-async function runJest({ file, title, sources, results, devnet }: Run): Promise<void> {
+async function runJest({ file, title, sources, results, env: more }: Run): Promise<void> {
   const config = join(ROOT, 'test/programmes/chaos/planted-jest.config.mjs');
   const pattern = title.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
   const args = ['--config', config, '-w', '1', '--json', '--outputFile', results, '-t', pattern, join('test', file)];
@@ -78,7 +89,7 @@ async function runJest({ file, title, sources, results, devnet }: Run): Promise<
     ...process.env,
     NODE_OPTIONS: '--experimental-vm-modules --disable-warning=ExperimentalWarning',
     PLANTED_SOURCES: sources,
-    ...devnet,
+    ...more,
   };
   await new Promise<void>((resolve) => {
     execFile(
