@@ -8,6 +8,7 @@ import { Log } from '../../../src/platform/observability/logger.js';
 import { Metrics } from '../../../src/platform/observability/metrics.js';
 import { Database } from '../../../src/platform/database/database.js';
 import { aroundStatements } from '../../../src/platform/database/statement-hook.js';
+import { CREDITS_PER_USD } from '../../../src/domain/units.js';
 import { AUTHOR } from '../../support/api/factory.js';
 import {
   BLOCK,
@@ -108,10 +109,13 @@ describe('nodes that lie or are away', () => {
 
   it('with one node only a limited sum is credited in a day automatically', async () => {
     await freeTurn();
-    const today = await database.query<{ credits: bigint }>(
-      `SELECT coalesce(sum(credits), 0)::bigint AS credits FROM credit_entry WHERE kind = 'topup' AND actor = 'chain'`,
-    );
-    const limit = Number(today[0]!.credits / 10_000_000n) + 16;
+    const creditedToday = async (): Promise<bigint> => {
+      const [row] = await database.query<{ credits: bigint }>(
+        `SELECT coalesce(sum(credits), 0)::bigint AS credits FROM credit_entry WHERE kind = 'topup' AND actor = 'chain'`,
+      );
+      return row!.credits;
+    };
+    const limit = (await creditedToday()) / CREDITS_PER_USD + 16n;
     const alone = await openWorker({
       TRON_FULL_NODE_URLS: chain.fullUrl,
       TRON_SOLIDITY_NODE_URLS: spies[0].url,
@@ -138,6 +142,15 @@ describe('nodes that lie or are away', () => {
     await settle();
     await follow(alone);
     expect((await depositsOf(to)).map(({ status }) => status)).toEqual(Array.from({ length: 4 }, () => 'credited'));
+    // The deposit that reaches the limit exactly is credited, and none after it.
+    const exact = await newDepositProject();
+    await payToken(exact, (limit * CREDITS_PER_USD - (await creditedToday())) / 10n);
+    await settle();
+    await payToken(exact, 4_000_000n);
+    await settle();
+    await follow(alone);
+    expect((await depositsOf(exact)).map(({ status, reason }) => reason ?? status)).toEqual(['credited', 'auto_max']);
+    expect(await creditedToday()).toBe(limit * CREDITS_PER_USD);
     await freeTurn();
   });
 });

@@ -186,6 +186,23 @@ const PROOF: readonly PlantedBug[] = [
     ),
     test: falsehood('a restored account'),
   },
+  {
+    name: 'the deposit that reaches the limit of one node is held',
+    changes: one(
+      'modules/deposits/deposit-judge.ts',
+      'const isOver = before + amount > limit;',
+      'const isOver = before + amount >= limit;',
+    ),
+    test: {
+      file: 'long/deposits/deposit-faults.test.ts',
+      title: 'with one node only a limited sum is credited in a day automatically',
+    },
+  },
+  {
+    name: 'a source of bad signatures is forgotten too early',
+    changes: one('modules/auth/bad-signatures.ts', 'SOURCES_MAX = 10_000', 'SOURCES_MAX = 9_999'),
+    test: { file: 'unit/http/http.test.ts', title: 'are remembered for a bounded number of sources' },
+  },
 ];
 
 export const PLANTED_SURVIVORS: readonly PlantedBug[] = [...MONEY, ...DELIVERY, ...PROOF];

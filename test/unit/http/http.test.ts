@@ -194,7 +194,7 @@ describe('bad signatures', () => {
     for (let index = 0; index < 10_001; index += 1)
       bad.count(`10.${(index >> 8).toString()}.${(index & 255).toString()}.1`);
     expect(bad.blockedSec('10.0.0.1')).toBe(0);
-    expect(bad.blockedSec('10.39.16.1')).toBeGreaterThan(0);
+    for (const kept of ['10.0.1.1', '10.39.16.1']) expect(bad.blockedSec(kept)).toBeGreaterThan(0);
   });
 });
 
