@@ -90,28 +90,32 @@ it('adds up the staked energy of each call, and counts a block once', async () =
 
 it('counts no use before the rental, and none of an address without one', async () => {
   const [caller, other] = [nextCaller(), nextCaller()];
-  await call(caller);
-  const key = await settled(worker, caller.address, 150_000, LONG_SEC);
+  const long = await settled(worker, caller.address, 150_000, LONG_SEC);
+  const used = await call(caller);
+  // It ends first, so a use while it ran would be its own.
+  const short = await settled(worker, caller.address, 150_000, SHORT_SEC);
   await call(other);
   await readSolid();
-  expect(await useOf(key)).toEqual({ energy: 0, calls: 0 });
+  expect(used.energy).toBeGreaterThan(0);
+  expect(await useOf(short)).toEqual({ energy: 0, calls: 0 });
+  expect(await useOf(long)).toEqual(used);
 });
 
-it('counts a use of the last blocks although the rental is over when they are read', async () => {
+it('counts a use of the last blocks although the rental is over when they are read, and none after them', async () => {
   const caller = nextCaller();
-  const key = await settled(worker, caller.address, 150_000, SHORT_SEC);
+  const long = await settled(worker, caller.address, 150_000, LONG_SEC);
+  const short = await settled(worker, caller.address, 150_000, SHORT_SEC);
   const used = await call(caller);
   await endShort(worker, caller.address);
   await goOnUntil(worker, 'a settled reclaim', async () => {
-    const rows = await api.database.query(`SELECT FROM leg WHERE order_id = $1 AND status = 'reclaimed'`, [
-      (await orderOf(key)).id,
-    ]);
-    return rows.length > 0;
+    const { id } = await orderOf(short);
+    return (await api.database.query(`SELECT FROM leg WHERE order_id = $1 AND status = 'reclaimed'`, [id])).length > 0;
   });
-  await call(caller);
+  const after = await call(caller, 5);
   await readSolid();
-  expect(used.energy).toBeGreaterThan(0);
-  expect(await useOf(key)).toEqual(used);
+  expect(after.energy).toBeGreaterThan(0);
+  expect(await useOf(short)).toEqual(used);
+  expect(await useOf(long)).toEqual(after);
 });
 
 it('verify finds a use that the rental cannot have given, and one of no rental', async () => {

@@ -125,12 +125,12 @@ export const PLANTED_COSTS: readonly PlantedBug[] = [
   {
     name: 'the last uses of a rental are lost once it is over',
     changes: one('modules/savings/rental-use-recorder.ts', 'AND l.changed_at > $4', 'AND l.changed_at < $4'),
-    test: uses('counts a use of the last blocks although the rental is over when they are read'),
+    test: uses('counts a use of the last blocks although the rental is over when they are read, and none after them'),
   },
   {
     name: 'uses after the end of a rental count until it is archived',
     changes: one('modules/savings/rental-use-recorder.ts', ' AND (o.reclaimed_at IS NULL OR o.reclaimed_at > $4)', ''),
-    test: uses('counts a use of the last blocks although the rental is over when they are read'),
+    test: uses('counts a use of the last blocks although the rental is over when they are read, and none after them'),
   },
   {
     name: 'each rental of a receiver counts the whole use',
