@@ -33,6 +33,9 @@ const RENTALS = `SELECT o.key, o.receive_address AS receiver, o.energy::text, o.
       WHERE u.order_id = o.id AND t.status IN ('included', 'solid')) AS read
   FROM orders o WHERE o.key LIKE $1 AND o.status = 'delivered'`;
 
+/** A wallet that failed to deliver is left out for five minutes or longer, and top-ups may wait for its room. */
+const HELD = `SELECT address FROM pool_wallet WHERE delivery_held_until IS NOT NULL OR delivery_fault IS NOT NULL`;
+
 const STATUS = `SELECT status FROM orders WHERE key = $1`;
 
 interface RentalRow {
@@ -197,7 +200,7 @@ export class Overlapping {
 
   /**
    * Checks every receiver until `last` aborts and none is short. Returns those that were short for longer than the
-   * grace period.
+   * grace period while every wallet could deliver.
    */
   private async watch(play: Play, last: AbortSignal): Promise<string[]> {
     const shortSince = new Map<string, number>();
@@ -205,6 +208,10 @@ export class Overlapping {
       const isLast = last.aborted;
       const short = await this.short(play);
       const nowMs = performance.now();
+      if ((await play.read(HELD, [])).length > 0) {
+        shortSince.clear();
+        short.clear();
+      }
       for (const receiver of this.addresses) {
         if (!short.has(receiver)) shortSince.delete(receiver);
         else if (!shortSince.has(receiver)) shortSince.set(receiver, nowMs);
@@ -217,7 +224,7 @@ export class Overlapping {
   }
 
   /** Describes each receiver with less usable energy than expected now. */
-  private async short(play: Play): Promise<ReadonlyMap<string, string>> {
+  private async short(play: Play): Promise<Map<string, string>> {
     const short = new Map<string, string>();
     const rentals = await this.rentals(play);
     for (const receiver of this.addresses) {
