@@ -248,6 +248,20 @@ export function merchants(at: () => ConsoleCluster, see: (view: View) => View): 
       await dialog.waitFor({ state: 'detached' });
       await page.getByText('Active', { exact: true }).waitFor();
 
+      const recipient = at().service.accounts[2]?.address ?? '';
+      await input.press(button(view, 'Change'));
+      await input.press(dialog.locator('summary', { hasText: 'More settings' }));
+      await input.type(field(view, 'Recipient of its transfers'), 'Tnobody');
+      await dialog.getByText('Enter a TRON address').waitFor();
+      await field(view, 'Recipient of its transfers').fill('');
+      await input.type(field(view, 'Recipient of its transfers'), recipient);
+      expect(await view.axe()).toEqual([]);
+      await input.press(button(view, 'Show the cost'));
+      await input.press(dialog.getByRole('button', { name: 'Save' }));
+      await dialog.waitFor({ state: 'detached' });
+      await page.getByText('Sized by a transfer to').waitFor();
+      expect(await page.getByRole('main').innerText()).toContain(recipient.slice(0, 4));
+
       await input.press(button(view, 'Remove'));
       await input.type(field(view, /^Type/), address.slice(-4));
       await input.press(dialog.getByRole('button', { name: 'Remove' }));

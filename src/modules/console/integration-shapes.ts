@@ -227,7 +227,7 @@ export interface SetAutoDelegation {
   readonly daily_cap_credits: number;
   readonly idle_after_sec?: number;
   readonly until?: string;
-  /** A transfer that was set over the API, which stays. */
+  /** The transfer that sizes refills. */
   readonly transfer_to?: string;
   readonly transfer_amount?: string;
   readonly token?: string;

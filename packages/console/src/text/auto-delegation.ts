@@ -69,6 +69,8 @@ export const AUTO = {
     notUsed: 'not seen yet',
     keep: 'Keeps',
     refill: 'Refilled below',
+    transfer: 'Sized by a transfer to',
+    transferEnergy: (energy: string) => `needs ${energy} energy`,
     duration: 'Duration of each rental',
     sleep: 'Sleeps when unused for',
     until: 'Ends',
@@ -108,6 +110,9 @@ export const AUTO = {
     addressBad: 'Enter a TRON address: T and 33 more characters.',
     keep: 'Energy to keep',
     keepHelp: 'A USDT transfer needs about 65,000 energy, or about 131,000 if the recipient holds no USDT.',
+    recipient: 'Recipient of its transfers',
+    recipientHelp:
+      'If all transfers of the address go to one recipient: refills are sized by simulating a USDT transfer to it. If empty, only the energy to keep counts.',
     refill: 'Refill below',
     refillHelp: 'If empty, 80 % of the energy to keep.',
     refillBad: 'Enter at most the energy to keep.',

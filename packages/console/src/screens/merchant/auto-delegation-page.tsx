@@ -101,6 +101,16 @@ function State({ of }: { readonly of: OneAutoDelegation }) {
   );
 }
 
+function Transfer({ of, to }: { readonly of: OneAutoDelegation; readonly to: string }) {
+  const { transfer_energy: energy } = of;
+  return (
+    <>
+      <Groups text={to} name={text.transfer} />
+      {energy !== undefined && <p className="dim">{text.transferEnergy(grouped(energy))}</p>}
+    </>
+  );
+}
+
 function Terms({ of }: { readonly of: OneAutoDelegation }) {
   const { max_sun_per_energy: most, until } = of;
   return (
@@ -109,6 +119,10 @@ function Terms({ of }: { readonly of: OneAutoDelegation }) {
         of={[
           [text.keep, AUTO.energyOf(grouped(of.keep_energy))],
           [text.refill, grouped(of.refill_below)],
+          [
+            text.transfer,
+            of.transfer_to === undefined ? undefined : <Transfer key="transfer" of={of} to={of.transfer_to} />,
+          ],
           [text.duration, span(of.duration_sec)],
           [text.sleep, span(of.idle_after_sec)],
           [text.most, most === undefined ? text.anyPrice : text.mostText(grouped(most))],

@@ -68,13 +68,16 @@ interface Typed {
   readonly sleep: string;
   readonly most: string;
   readonly until: string;
-  /** Set over the API alone, and kept by a change here. */
+  /** The recipient of the token transfer that sizes refills. */
+  readonly recipient: string;
+  /** The transfer that is set. Its amount and token, set over the API alone, stay while the recipient does. */
   readonly transfer?: Pick<SetAutoDelegation, 'transfer_to' | 'transfer_amount' | 'token'>;
 }
 
 function typedOf(present: OneAutoDelegation | undefined): Typed {
   if (present === undefined) {
-    return { address: '', keep: '', refill: '', cap: '', duration: '', sleep: '', most: '', until: '' };
+    const empty = { address: '', keep: '', refill: '', cap: '', duration: '', sleep: '', most: '' };
+    return { ...empty, until: '', recipient: '' };
   }
   const { daily_cap: cap, max_sun_per_energy: most, until } = present;
   return {
@@ -86,6 +89,7 @@ function typedOf(present: OneAutoDelegation | undefined): Typed {
     sleep: span(present.idle_after_sec),
     most: most === undefined ? '' : grouped(most),
     until: until?.slice(0, 16) ?? '',
+    recipient: present.transfer_to ?? '',
     ...(present.transfer_to !== undefined && { transfer: transferOf(present) }),
   };
 }
@@ -102,6 +106,13 @@ function transferOf({
   };
 }
 
+/** Returns the transfer that sizes refills; empty for none. */
+function transferTyped({ recipient, transfer }: Typed): NonNullable<Typed['transfer']> {
+  const to = recipient.trim();
+  if (to === '') return {};
+  return to === transfer?.transfer_to ? transfer : { transfer_to: to };
+}
+
 /** Returns the fault of each field, and the request if there is none. */
 function judged(typed: Typed) {
   const { value: keep, fault: keepFault } = wholeTyped(typed.keep);
@@ -113,6 +124,7 @@ function judged(typed: Typed) {
   const mostRead = wholeTyped(typed.most);
   const most = typed.most.trim() === '' ? null : mostRead.value;
   const isAddress = ADDRESS.test(typed.address.trim());
+  const isRecipientBad = typed.recipient.trim() !== '' && !ADDRESS.test(typed.recipient.trim());
   const isRefillBad = refill === undefined || (refill !== null && keep !== undefined && refill > keep);
   const faults = {
     address: typed.address !== '' && !isAddress && text.addressBad,
@@ -121,9 +133,11 @@ function judged(typed: Typed) {
     duration: duration === undefined && text.spanBad,
     sleep: sleep === undefined && text.spanBad,
     most: most === undefined && mostRead.fault,
+    recipient: isRecipientBad && text.addressBad,
   };
   if (!isAddress || keep === undefined || cap === undefined || cap === 0n) return { faults };
-  if (isRefillBad || duration === undefined || sleep === undefined || most === undefined) return { faults };
+  if (isRefillBad || isRecipientBad) return { faults };
+  if (duration === undefined || sleep === undefined || most === undefined) return { faults };
   const terms: SetAutoDelegation = {
     keep_energy: toJsonInteger(keep),
     daily_cap_credits: toJsonInteger(cap),
@@ -132,7 +146,7 @@ function judged(typed: Typed) {
     ...(sleep !== null && { idle_after_sec: toJsonInteger(sleep) }),
     ...(most !== null && { max_sun_per_energy: toJsonInteger(most) }),
     ...(typed.until !== '' && { until: `${typed.until}:00Z` }),
-    ...typed.transfer,
+    ...transferTyped(typed),
   };
   return { faults, terms };
 }
@@ -199,7 +213,7 @@ interface MoreProps extends Pick<TermsProps, 'typed' | 'onType'> {
 }
 
 function MoreFields({ typed, faults, onType }: MoreProps) {
-  const field = (name: 'refill' | 'duration' | 'sleep' | 'most', help: string) => (
+  const field = (name: 'recipient' | 'refill' | 'duration' | 'sleep' | 'most', help: string) => (
     <TextInput
       label={text[name]}
       description={help}
@@ -212,6 +226,7 @@ function MoreFields({ typed, faults, onType }: MoreProps) {
   return (
     <details className="more-fields">
       <summary>{text.more}</summary>
+      {field('recipient', text.recipientHelp)}
       {field('refill', text.refillHelp)}
       {field('duration', text.durationHelp)}
       {field('sleep', text.sleepHelp)}
