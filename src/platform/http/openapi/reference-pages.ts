@@ -2,6 +2,7 @@
 import { invariant } from '../../../domain/errors.js';
 import type { JsonSchema } from '../body/member-rules.js';
 import { escapeHtml as escape } from './markdown.js';
+import { samplesOf, type RequestSample } from './request-samples.js';
 
 interface Document {
   readonly info: { readonly title: string; readonly version: string; readonly description: string };
@@ -79,14 +80,46 @@ export function referencePages(openApi: JsonSchema): readonly ReferencePage[] {
       return {
         name: `api-${operation.operationId.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`,
         title,
-        html: operationHtml(title, operation, document),
-        markdown: operationMarkdown(title, operation, document),
+        html: operationHtml(title, operation, document, samplesFor(method.toUpperCase(), path, operation)),
+        markdown: operationMarkdown(title, operation, document, samplesFor(method.toUpperCase(), path, operation)),
       };
     }),
   );
 }
 
-function operationHtml(title: string, operation: OperationObject, document: Document): string {
+/** Fills the path with examples, or with the names of its parts in capitals. */
+function samplesFor(method: string, path: string, operation: OperationObject): readonly RequestSample[] {
+  const { parameters = [], requestBody } = operation;
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    const examples = parameters.find((each) => each.in === 'path' && each.name === name)?.schema['examples'];
+    return String((examples as readonly (string | number)[] | undefined)?.[0] ?? name.toUpperCase());
+  });
+  const [body] = Object.values(requestBody?.content['application/json']?.examples ?? {});
+  return samplesOf({
+    method,
+    path: filled,
+    body: body === undefined ? undefined : JSON.stringify(body.value),
+    key: parameters.some(({ name }) => name === 'Idempotency-Key') ? 'payout-1' : undefined,
+  });
+}
+
+/** One radio button for each language, then the programs in the same order. The style shows the chosen one. */
+function samplesHtml(samples: readonly RequestSample[]): string {
+  const choices = samples.map(
+    ({ language }, index) =>
+      `<input type="radio" name="language" id="language-${index.toString()}" value="${escape(language)}"${index === 0 ? ' checked' : ''}>` +
+      `<label for="language-${index.toString()}">${escape(language)}</label>`,
+  );
+  const programs = samples.map(({ code }) => `<pre tabindex="0">${escape(code)}</pre>`);
+  return `<fieldset class="tabs"><legend>Language</legend>${choices.join('')}${programs.join('')}</fieldset>`;
+}
+
+function operationHtml(
+  title: string,
+  operation: OperationObject,
+  document: Document,
+  samples: readonly RequestSample[],
+): string {
   const parameters = (operation.parameters ?? []).map(({ name, in: place, required, description, schema }) =>
     row([
       `<code>${escape(name)}</code>`,
@@ -105,6 +138,7 @@ function operationHtml(title: string, operation: OperationObject, document: Docu
     operation.requestBody === undefined
       ? ''
       : `<h2 id="request">Request</h2>${contentHtml(operation.requestBody.content, document, IN_REQUESTS)}`,
+    `<h2 id="send">Send it</h2>${samplesHtml(samples)}`,
     '<h2 id="answers">Answers</h2>',
     ...Object.entries(operation.responses).map(([status, answer]) =>
       responseHtml(status, '$ref' in answer ? sharedResponse(answer, document) : answer, document),
@@ -112,7 +146,12 @@ function operationHtml(title: string, operation: OperationObject, document: Docu
   ].join('\n');
 }
 
-function operationMarkdown(title: string, operation: OperationObject, document: Document): string {
+function operationMarkdown(
+  title: string,
+  operation: OperationObject,
+  document: Document,
+  samples: readonly RequestSample[],
+): string {
   const parameters = (operation.parameters ?? []).map(
     ({ name, in: place, required, description }) =>
       `- \`${name}\` (${place}, ${required === true ? 'required' : 'optional'}): ${description}\n`,
@@ -129,6 +168,7 @@ function operationMarkdown(title: string, operation: OperationObject, document: 
     `# ${title}\n\n${operation.summary}\n\n${operation.description}\n`,
     parameters.length === 0 ? '' : `## Parameters\n\n${parameters.join('')}`,
     operation.requestBody === undefined ? '' : `## Request\n\n${bodies(operation.requestBody.content, IN_REQUESTS)}`,
+    `## Send it\n\n${samples.map(({ language, code }) => `${language}:\n\n\`\`\`\n${code}\n\`\`\`\n`).join('\n')}`,
     `## Answers\n\n${answers.join('\n')}`,
   ]
     .filter((part) => part !== '')

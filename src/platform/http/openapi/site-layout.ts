@@ -17,6 +17,12 @@ pre{position:relative;padding:.8rem;overflow:auto;overflow-wrap:normal}pre butto
 table{display:block;overflow-x:auto;border-collapse:collapse;margin:.5rem 0 1rem;overflow-wrap:normal}
 td,th{border:1px solid var(--line);padding:.35rem .55rem;text-align:left;vertical-align:top}th{background:var(--code)}
 summary{cursor:pointer;font-weight:600;margin:.4rem 0}small{color:var(--faint)}
+.tabs{border:0;padding:0;margin:0;min-width:0}.tabs legend{font-size:13px;color:var(--faint)}.tabs input{position:absolute;opacity:0}
+.tabs label{display:inline-block;padding:.25rem .7rem;cursor:pointer;border-bottom:2px solid transparent}
+.tabs input:checked+label{font-weight:700;border-color:var(--link)}.tabs input:focus-visible+label{outline:2px solid var(--link)}.tabs pre{display:none}
+.tabs input:nth-of-type(1):checked~pre:nth-of-type(1),.tabs input:nth-of-type(2):checked~pre:nth-of-type(2),
+.tabs input:nth-of-type(3):checked~pre:nth-of-type(3),.tabs input:nth-of-type(4):checked~pre:nth-of-type(4),
+.tabs input:nth-of-type(5):checked~pre:nth-of-type(5){display:block}
 #hits{list-style:none;margin:0;padding:0 1rem}#hits li{padding:.35rem 0;border-bottom:1px solid var(--line)}
 @media(min-width:60rem){.site{display:grid;grid-template-columns:18rem minmax(0,1fr)}main{grid-column:2;grid-row:1;padding:1rem 2rem}
 nav{grid-column:1;grid-row:1;border-top:0;border-right:1px solid var(--line)}header .to-nav{display:none}}`;

@@ -45,6 +45,19 @@ export const SITE_SCRIPT = `(() => {
     }
     show([...pages.values()].slice(0, 20));
   });
+  // The chosen language stays chosen on the next page, where the browser allows storage.
+  const language = (chosen) => {
+    try {
+      if (chosen !== undefined) localStorage.setItem('language', chosen);
+      return localStorage.getItem('language');
+    } catch {
+      return null;
+    }
+  };
+  for (const choice of document.querySelectorAll('.tabs input')) {
+    if (choice.value === language()) choice.checked = true;
+    choice.addEventListener('change', () => language(choice.value));
+  }
   // A keyboard scrolls only blocks that take focus.
   for (const block of document.querySelectorAll('pre, table')) {
     if (block.scrollWidth > block.clientWidth) block.tabIndex = 0;

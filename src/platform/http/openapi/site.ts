@@ -96,7 +96,7 @@ export class Site {
     return { name: '', title, html: body.join('\n') };
   }
 
-  /** One entry for each heading: address, page, heading, and the words below it, each once. */
+  /** One entry for each heading: address, page, heading, and the words below it, each once, without request programs. */
   private searchIndex(): [string, string, string, string][] {
     return [...this.pages.values()].flatMap(({ name, title, html }) =>
       html
@@ -104,7 +104,7 @@ export class Site {
         .map((part): [string, string, string, string] => {
           const [, level = '1', anchor = '', heading = ''] = /^<h([1-4]) id="([^"]*)">(.*?)<\/h/s.exec(part) ?? [];
           const words = new Set(
-            textOf(part)
+            textOf(part.replace(/<fieldset class="tabs">.*?<\/fieldset>/s, ''))
               .toLowerCase()
               .match(/[\p{L}\p{N}][\p{L}\p{N}_.-]{2,}/gu),
           );
