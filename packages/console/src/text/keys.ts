@@ -1,7 +1,7 @@
 export const KEYS = {
   lead: 'Your programs sign their requests with these keys. A secret is shown once, when it is created.',
   merchantId: 'Merchant ID',
-  merchantIdNote: 'The value of the Merchant or X-CC-Merchant header. It is not secret.',
+  merchantIdNote: 'The value of the Merchant header. It is not secret.',
   caption: 'API keys of this project',
   list: 'Keys',
   listNote: (count: number) => `${count.toString()} of 10`,
