@@ -93,7 +93,11 @@ export async function openCluster(): Promise<ConsoleCluster> {
   const ports = { merchant: await freePort(), operator: await freePort(), api: await freePort() };
   const [api, merchant, operator] = await Promise.all([
     service.startApi(ports.api),
-    startConsole(service, 'merchant', ports, mailEnv),
+    startConsole(service, 'merchant', ports, {
+      ...mailEnv,
+      API_URL: `http://127.0.0.1:${ports.api.toString()}`,
+      OPERATOR_CONTACT: 'help@energy.example',
+    }),
     startConsole(service, 'operator', ports),
     service.startWorker(),
     service.cli('deposits', 'use-account'),

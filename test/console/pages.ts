@@ -112,6 +112,39 @@ export function pages(at: () => ConsoleCluster, see: (view: View) => View): void
     await view.heading('Keys').waitFor();
   });
 
+  it('every page of a project has its state, the API’s address and documentation, and the operator’s contact', async () => {
+    const { api, project } = at();
+    for (const path of ['', '/orders', '/integration/keys', '/billing/statements']) {
+      const view = await open(path);
+      const { page } = view;
+      const foot = page.getByRole('contentinfo');
+      await foot.getByText(api, { exact: true }).waitFor();
+      expect(await foot.getByRole('link', { name: 'API documentation' }).getAttribute('href')).toBe(`${api}/docs`);
+      const contact = foot.getByRole('link', { name: 'Contact the operator' });
+      expect(await contact.getAttribute('href')).toBe('mailto:help@energy.example');
+      await page.locator('.project-state', { hasText: 'Live' }).waitFor();
+      expect(await page.getByLabel('Project', { exact: true }).locator('option:checked').textContent()).toBe(
+        project.name,
+      );
+      await page.setViewportSize({ width: 390, height: 780 });
+      expect([path, await view.overflow(), await view.axe()]).toEqual([path, 0, []]);
+      await view.close();
+    }
+    const view = await open('/orders');
+    await view.page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: at().merchant });
+    await view.page.getByRole('button', { name: 'Copy: API' }).click();
+    expect(await view.page.evaluate('navigator.clipboard.readText()')).toBe(api);
+  });
+
+  it('a frozen project is marked as such', async () => {
+    const made = await at().service.cli('project', 'create', '--name', 'Cold');
+    const id = String(made['merchant']);
+    const account = await at().signUp('merchant', 'owner', 'cold@acme.example', id);
+    await at().service.cli('project', 'freeze', id);
+    const { page } = see(await View.open(at(), `${at().merchant}/p/${id}/orders`, { account }));
+    await page.locator('.project-state', { hasText: 'Frozen' }).waitFor();
+  });
+
   it('a test project is marked on each of its pages, and has no address to pay to', async () => {
     const made = await at().service.cli('project', 'create', '--test', '--name', 'Played');
     const id = String(made['merchant']);
@@ -120,6 +153,7 @@ export function pages(at: () => ConsoleCluster, see: (view: View) => View): void
     const { page } = view;
     await view.heading('Home').waitFor();
     await page.locator('.test-ribbon').waitFor();
+    await page.locator('.project-state', { hasText: 'Test' }).waitFor();
     expect(await view.axe()).toEqual([]);
     const seen = see(await View.open(at(), `${at().operator}/p/${id}/orders`, { account: at().admin }));
     await seen.page.locator('.test-ribbon').waitFor();

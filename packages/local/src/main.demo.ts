@@ -105,6 +105,7 @@ const isOfOwner = (place: number): boolean => place === 0 || PROFILES[place]?.is
  */
 async function openConsoles(
   world: World,
+  apiUrl: string,
   projects: readonly string[],
   screen: Screen,
 ): Promise<DemoConsoles | undefined> {
@@ -114,7 +115,7 @@ async function openConsoles(
     );
     return undefined;
   }
-  const consoles = await DemoConsoles.start(world);
+  const consoles = await DemoConsoles.start(world, { API_URL: apiUrl });
   await consoles.signUp(projects);
   screen.step('both consoles are running, for merchants and for operators, each with an account');
   return consoles;
@@ -274,7 +275,7 @@ async function main(): Promise<number> {
     const { baseUrl, id, apiKey } = merchant;
     const client = new EnergyClient({ baseUrl, merchant: id, apiKey, retries: START_RETRIES });
     const meanwhile = async (): Promise<void> => {
-      consoles = await openConsoles(world, projects, screen);
+      consoles = await openConsoles(world, baseUrl, projects, screen);
     };
     const scenario = new DemoScenario(world, actorsOf(world), client, receiver, screen);
     const outcome = await Promise.race([outcomeOf(scenario.run(meanwhile)), interrupted]);

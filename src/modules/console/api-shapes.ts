@@ -77,6 +77,14 @@ export interface ProjectMembership {
   readonly frozen?: true;
 }
 
+/** Facts for merchants about the service; absent as far as the operator has not set them. */
+export interface ServiceFacts {
+  /** The base URL of the API, without a trailing slash. */
+  readonly api_url?: string;
+  /** An e-mail address or an https URL. */
+  readonly contact?: string;
+}
+
 /**
  * The next step of a sign-in. `second_factor` needs a code (POST /api/sign-in/second-factor). `enrol` needs the setup
  * of a second factor (begin, confirm), because a role of this person requires one. Until `signed_in` every other route
@@ -92,6 +100,7 @@ export interface SessionAnswer {
   readonly operator_role?: OperatorRole;
   /** For merchants, once signed in. */
   readonly projects?: readonly ProjectMembership[];
+  readonly service?: ServiceFacts;
   /** The end of the session without further use, and its latest end. */
   readonly idle_until: string;
   readonly expires_at: string;

@@ -7,7 +7,7 @@ import { InvariantError } from '../../domain/errors.js';
 import { idleUntil, Sessions, type SessionRow } from '../people/sessions.js';
 import type { SignedIn } from '../people/sign-in.js';
 import { Database } from '../../platform/database/database.js';
-import type { ProjectMembership, SessionAnswer } from './api-shapes.js';
+import type { ProjectMembership, ServiceFacts, SessionAnswer } from './api-shapes.js';
 import { giveCookies } from './cookies.js';
 
 const PROJECTS = {
@@ -40,7 +40,7 @@ export class SessionAnswers {
       audience,
       person: { id, email },
       ...(isWhole && operator !== undefined && { operator_role: operator.role as OperatorRole }),
-      ...(isWhole && audience === 'merchant' && { projects: await this.projectsOf(id) }),
+      ...(isWhole && audience === 'merchant' && { projects: await this.projectsOf(id), service: this.service() }),
       idle_until: idleUntil(session).toISOString(),
       expires_at: session.expires_at.toISOString(),
       ...(isWhole && freshUntil > now && { reauthenticated_until: freshUntil.toISOString() }),
@@ -54,6 +54,11 @@ export class SessionAnswers {
     if (session === undefined) throw new InvariantError('a token that was just given is of a living session');
     giveCookies(response, this.config, signedIn);
     return this.of(session);
+  }
+
+  private service(): ServiceFacts {
+    const { apiUrl, contact } = this.config;
+    return { ...(apiUrl !== undefined && { api_url: apiUrl }), ...(contact !== undefined && { contact }) };
   }
 
   private async projectsOf(personId: string): Promise<ProjectMembership[]> {

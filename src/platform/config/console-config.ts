@@ -50,6 +50,14 @@ class ConsoleSettings {
   @Text('CHECK_NODE_URL', 'https://api.trongrid.io')
   declare readonly checkNodeUrl: string;
 
+  /** The base URL of the API, as merchants call it. */
+  @OptionalOrigin('API_URL')
+  declare readonly apiUrl: string | undefined;
+
+  /** The e-mail address or https URL under which merchants reach the operator. */
+  @OptionalText('OPERATOR_CONTACT')
+  declare readonly contact: string | undefined;
+
   @Integer('CONSOLE_STOP_SEC', { fallback: 20, min: 1, max: 300 })
   declare readonly stopSec: number;
 
@@ -84,6 +92,9 @@ export function readConsoleConfig(env: Env) {
   if (own.explorerUrl !== undefined && !isExplorer(own.explorerUrl)) {
     r.faults.push('EXPLORER_URL must be an https URL that contains {txid}');
   }
+  if (own.contact !== undefined && !isContact(own.contact)) {
+    r.faults.push('OPERATOR_CONTACT must be an e-mail address or an https URL');
+  }
   if (!isNode(own.checkNodeUrl)) r.faults.push('CHECK_NODE_URL must be an http or https URL without a query');
   const http = r.read(HttpSettings);
   const isSecure = url?.startsWith('https:') === true;
@@ -101,6 +112,8 @@ export function readConsoleConfig(env: Env) {
     stopSec: own.stopSec,
     approvalCredits: BigInt(own.approvalCredits),
     explorerUrl: own.explorerUrl,
+    apiUrl: own.apiUrl,
+    contact: own.contact,
     /** Without a trailing slash. */
     checkNodeUrl: own.checkNodeUrl.replace(/\/+$/, ''),
     http: {
@@ -143,6 +156,9 @@ function ownKeys(r: SettingsReader, { current, previous }: ConsoleSettings): Rea
 const isExplorer = (text: string): boolean =>
   URL.canParse(text) && new URL(text).protocol === 'https:' && text.includes('{txid}');
 
+const isContact = (text: string): boolean =>
+  /^[^\s@<>"]+@[^\s@<>"]+$/.test(text) || (URL.canParse(text) && new URL(text).protocol === 'https:');
+
 /** The URL becomes part of a command that people paste, so it may not contain characters with a meaning to a shell. */
 const isNode = (text: string): boolean => URL.canParse(text) && /^https?:\/\/[\w.:[\]/-]+$/.test(text);
 
@@ -158,6 +174,8 @@ export abstract class ConsoleConfig implements Readonly<Settings> {
   abstract readonly stopSec: Settings['stopSec'];
   abstract readonly approvalCredits: Settings['approvalCredits'];
   abstract readonly explorerUrl: Settings['explorerUrl'];
+  abstract readonly apiUrl: Settings['apiUrl'];
+  abstract readonly contact: Settings['contact'];
   abstract readonly checkNodeUrl: Settings['checkNodeUrl'];
   abstract readonly http: Settings['http'];
   abstract readonly database: Settings['database'];

@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { Link, useLocation } from 'wouter';
-import type { SessionAnswer } from '../../../../src/modules/console/api-shapes.js';
+import type { ProjectMembership, SessionAnswer } from '../../../../src/modules/console/api-shapes.js';
 import type { ProjectLine } from '../../../../src/modules/console/operator-shapes.js';
 import { useAct } from '../api/act.js';
 import { get, post } from '../api/client.js';
@@ -10,6 +10,7 @@ import { useIsOnline } from '../api/reach.js';
 import { Dialog } from '../parts/dialog.js';
 import { Icon } from '../parts/icons.js';
 import { ActFailure } from '../parts/notice.js';
+import { Status } from '../parts/status.js';
 import { COMMON } from '../text/common.js';
 import { OperatorProjectNav } from './subnav.js';
 import { isWithin, type Entry } from './entries.js';
@@ -17,6 +18,7 @@ import { OfflineBar } from './offline-bar.js';
 import { OutageBar } from './outage-bar.js';
 import { pathOf, type ProjectOnPage } from './project.js';
 import { Search } from './search.js';
+import { ServiceFoot } from './service-foot.js';
 import { ThemeSwitch } from './theme-switch.js';
 
 interface ShellProps {
@@ -44,6 +46,7 @@ export function Shell({ session, entries, project, children }: ShellProps) {
           {project !== undefined && <TestRibbon project={project} isOperator={session.audience === 'operator'} />}
           <div className="topbar">
             {session.audience === 'merchant' && <Switcher session={session} project={project} />}
+            {project?.membership !== undefined && <ProjectState membership={project.membership} />}
             <Search session={session} project={project} />
           </div>
           {session.audience === 'operator' && project !== undefined && (
@@ -55,6 +58,7 @@ export function Shell({ session, entries, project, children }: ShellProps) {
         <main id="content" tabIndex={-1} className={isOnline ? undefined : 'offline'}>
           {children}
         </main>
+        {session.service !== undefined && <ServiceFoot service={session.service} />}
       </div>
       <BottomBar session={session} entries={entries} />
     </div>
@@ -74,6 +78,19 @@ function TestRibbon({ project, isOperator }: { readonly project: ProjectOnPage; 
   return (
     <p className="test-ribbon">
       <Icon name="info" /> {COMMON.test}
+    </p>
+  );
+}
+
+/** Shows the state of a merchant's project. Its name is in the switcher beside it. */
+function ProjectState({ membership }: { readonly membership: ProjectMembership }) {
+  const { frozen, test } = membership;
+  const text = COMMON.states;
+  return (
+    <p className="project-state">
+      {frozen === true && <Status tone="bad" icon="bad" word={text.frozen} />}
+      {test === true && <Status tone="warn" icon="info" word={text.test} />}
+      {frozen !== true && test !== true && <Status tone="good" icon="good" word={text.live} />}
     </p>
   );
 }

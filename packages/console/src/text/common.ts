@@ -69,6 +69,14 @@ export const COMMON = {
   account: 'Your account',
   signOut: 'Sign out',
   project: 'Project',
+  /** The state of a project. */
+  states: { live: 'Live', test: 'Test', frozen: 'Frozen' },
+  service: {
+    label: 'Service',
+    api: 'API',
+    docs: 'API documentation',
+    contact: 'Contact the operator',
+  },
   allProjects: 'All projects',
   test: 'TEST PROJECT: no real money, no transactions on chain',
 } as const;
