@@ -59,7 +59,11 @@ export function settings(at: () => ConsoleCluster, see: (view: View) => View): v
     await page.getByRole('dialog', { name: 'Change webhook' }).waitFor();
     expect(await view.axe()).toEqual([]);
     await field(view, 'Description').fill('the shop’s back office');
-    await field(view, /^Events/).fill('order.delivered, order.refunded');
+    const dialog = page.getByRole('dialog', { name: 'Change webhook' });
+    await dialog.getByRole('checkbox', { name: /^All events/ }).uncheck();
+    expect(await button(view, 'Save changes').getAttribute('aria-disabled')).toBe('true');
+    for (const type of ['order.refunded', 'order.delivered']) await dialog.getByRole('checkbox', { name: type }).check();
+    expect(await view.axe()).toEqual([]);
     await page.getByRole('checkbox', { name: /^Enabled/ }).uncheck();
     await button(view, 'Save changes').click();
     await page.getByText('the shop’s back office').waitFor();

@@ -6,7 +6,7 @@ import { invalidField } from '../../domain/errors.js';
 import { maskedUrl } from '../../domain/masked-url.js';
 import { IsFlag, IsInteger, IsListOf, IsText, Optional } from '../../platform/http/body/member-rules.js';
 import { PageQuery } from '../../platform/http/body/page-query.js';
-import { EVENT_TYPES } from '../events/payload.js';
+import { EVENT_TYPES } from '../../domain/event-types.js';
 import { audited } from '../../platform/database/audit-log.js';
 import { DELIVERY_STATUSES, type DeliveryStatus } from '../../platform/database/entities/webhook-delivery.entity.js';
 import { WebhookDeliveries } from '../webhooks/webhook-deliveries.js';

@@ -3,7 +3,7 @@
  */
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/database.js';
-import type { EventType } from './payload.js';
+import type { EventType } from '../../domain/event-types.js';
 
 /** Maximum number of events that one read examines when it filters by type. */
 const SCAN_MAX = 1000;

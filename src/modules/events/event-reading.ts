@@ -9,7 +9,7 @@ import type { Caller } from '../../platform/http/pipeline/request-context.js';
 import { EventLog, type EventPage } from './event-log.js';
 import { EventWaits } from './event-waits.js';
 import { HeldReads, type HeldRead } from './held-reads.js';
-import type { EventType } from './payload.js';
+import type { EventType } from '../../domain/event-types.js';
 
 /** Start of a read: after a position, after the newest event, or (undefined) at the oldest event kept. */
 export type After = bigint | 'latest' | undefined;

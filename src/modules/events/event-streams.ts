@@ -17,7 +17,7 @@ import type { EventItem, EventPage } from './event-log.js';
 import { EventReading, type Wanted } from './event-reading.js';
 import { EventWaits } from './event-waits.js';
 import { HeldReads, type HeldRead } from './held-reads.js';
-import type { EventType } from './payload.js';
+import type { EventType } from '../../domain/event-types.js';
 
 /** Events per page: 200 KB at the largest event size, and typically 30 KB. */
 const PAGE_LIMIT = 20;

@@ -5,7 +5,7 @@ import { ListQuery, Query } from '../../platform/http/body/page-query.js';
 import { headerValues } from '../../platform/http/pipeline/headers.js';
 import type { EventPage } from './event-log.js';
 import type { After } from './event-reading.js';
-import { EVENT_TYPES, type EventType } from './payload.js';
+import { EVENT_TYPES, type EventType } from '../../domain/event-types.js';
 
 /** Positions are integers that JSON represents exactly. */
 const POSITION = /^(?:0|[1-9][0-9]{0,15})$/;

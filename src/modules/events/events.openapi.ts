@@ -13,8 +13,8 @@ import {
 import { SCOPES } from '../../domain/scopes.js';
 import { DELIVERED_EXAMPLE } from '../orders/order.openapi.js';
 import { EventListQuery, EventStreamQuery } from './events.dto.js';
+import { EVENT_TYPES } from '../../domain/event-types.js';
 import {
-  EVENT_TYPES,
   type EventBody,
   type EventData,
   type KeyBody,

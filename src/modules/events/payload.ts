@@ -9,6 +9,7 @@ import {
   type AutoDelegationJson,
 } from '../auto-delegations/auto-delegations.dto.js';
 import { usdBalanceOf } from '../../domain/conversion.js';
+import type { EventType } from '../../domain/event-types.js';
 import type { Scope } from '../../domain/scopes.js';
 import { toJsonInteger, type Credits } from '../../domain/units.js';
 import { depositBody, type DepositBody, type DepositJson } from '../deposits/deposits.dto.js';
@@ -16,40 +17,6 @@ import { orderBody, type OrderBody } from '../orders/orders.dto.js';
 import { statementBody, type StatementBody, type StatementJson } from '../statements/statements.dto.js';
 import type { OrderMetadata } from '../orders/order-labels.js';
 import type { CompensationRow, ExtensionRow, LegRow, OrderRow } from '../orders/order-rows.js';
-
-/** Every type that is currently written. */
-export const EVENT_TYPES = [
-  'order.created',
-  'order.delivered',
-  'order.settled',
-  'order.unresolved',
-  'order.refunded',
-  'order.reverted',
-  'order.extended',
-  'order.ended',
-  'order.ended_early',
-  'order.compensated',
-  'deposit.pending',
-  'deposit.credited',
-  'deposit.held',
-  'deposit.ignored',
-  'deposit.dropped',
-  'balance.low',
-  'auto_delegation.paused',
-  'auto_delegation.resumed',
-  'statement.ready',
-  'key.created',
-  'key.rotated',
-  'key.revoked',
-  'project.frozen',
-  'project.unfrozen',
-  'webhook.created',
-  'webhook.changed',
-  'webhook.failing',
-  'webhook.disabled',
-  'log.restarted',
-] as const;
-export type EventType = (typeof EVENT_TYPES)[number];
 
 /** A row of `orders` in Postgres's JSON. Amounts are below 2^53 (docs/interface.md §1). */
 type OrderJson = Readonly<Record<keyof OrderRow, unknown>> & {

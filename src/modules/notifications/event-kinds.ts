@@ -1,6 +1,6 @@
 /** The event types of each kind of notification. */
 import type { ProjectNotification } from '../../domain/notification-kinds.js';
-import type { EventType } from '../events/payload.js';
+import type { EventType } from '../../domain/event-types.js';
 
 export const EVENTS_OF = {
   balance: ['balance.low'],

@@ -7,7 +7,7 @@ import type { Command } from 'commander';
 import { monotonicMs, nowMs } from '../../platform/support/clock.js';
 import { messageOf } from '../../domain/errors.js';
 import { usageError } from '../../domain/operator-error.js';
-import { EVENT_TYPES } from '../events/payload.js';
+import { EVENT_TYPES } from '../../domain/event-types.js';
 import { signedHeaders } from '../webhooks/webhook-signature.js';
 import { choiceArg, integerArg, merchantArg } from './arguments.js';
 import { apiKeyFrom } from './api-key-input.js';

@@ -2,7 +2,7 @@
  * `webhooks list|create|change|delete|rotate|test|replay|deliveries|resend`: a project's webhooks and their deliveries.
  */
 import type { Command } from 'commander';
-import { EVENT_TYPES } from '../events/payload.js';
+import { EVENT_TYPES } from '../../domain/event-types.js';
 import { durationText } from '../../domain/text.js';
 import { maskedUrl } from '../../domain/masked-url.js';
 import { audited } from '../../platform/database/audit-log.js';

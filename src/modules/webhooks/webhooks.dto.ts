@@ -1,5 +1,5 @@
 /** Requests and answers of webhooks (docs/interface.md §27). An unknown member is refused. */
-import { EVENT_TYPES } from '../events/payload.js';
+import { EVENT_TYPES } from '../../domain/event-types.js';
 import { IsFlag, IsInteger, IsListOf, IsText, Optional, Parameter } from '../../platform/http/body/member-rules.js';
 import { PageQuery } from '../../platform/http/body/page-query.js';
 import { nameFault } from '../../domain/printable.js';

@@ -12,7 +12,7 @@ import { Sealers } from '../../platform/support/sealers.js';
 import { Config } from '../../platform/config/config.js';
 import { ApiError, invalidField } from '../../domain/errors.js';
 import { maskedUrl } from '../../domain/masked-url.js';
-import { EVENT_TYPES } from '../events/payload.js';
+import { EVENT_TYPES } from '../../domain/event-types.js';
 import type { Witness } from '../../platform/database/audit-log.js';
 import { Database, type Transaction } from '../../platform/database/database.js';
 import { WebhookEndpoint, type DisabledReason } from '../../platform/database/entities/webhook-endpoint.entity.js';

@@ -3,7 +3,7 @@
 // subscribe to every type. Each has its own host, since a host receives at most twenty requests a second.
 import { until } from '../../../packages/local/src/wait.js';
 import type { World } from '../../../packages/local/src/world.js';
-import { EVENT_TYPES, type EventType } from '../../../src/modules/events/payload.js';
+import { EVENT_TYPES, type EventType } from '../../../src/domain/event-types.js';
 import type { Database } from '../../../src/platform/database/database.js';
 import type { Webhooks } from '../../../src/modules/webhooks/webhooks.js';
 import { WebhookJudge, type JudgedEndpoint, type ReadRows } from '../../support/webhooks/webhook-judge.js';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { SettingsReader } from '../../../src/platform/config/settings-reader.js';
 import { readMail } from '../../../src/platform/config/mail-settings.js';
 import { SECRET_SETTINGS } from '../../../src/platform/config/config.js';
-import { EVENT_TYPES } from '../../../src/modules/events/payload.js';
+import { EVENT_TYPES } from '../../../src/domain/event-types.js';
 import { EVENTS_OF } from '../../../src/modules/notifications/event-kinds.js';
 import { lineOf, mailText, named } from '../../../src/modules/notifications/mail-text.js';
 import { digestOf } from '../../../src/modules/console/mail-loop.js';

@@ -6,6 +6,7 @@ import type {
   MakeWebhook,
   WebhookShape,
 } from '../../../../../src/modules/console/integration-shapes.js';
+import { EVENT_TYPES } from '../../../../../src/domain/event-types.js';
 import { useAct } from '../../api/act.js';
 import { Dialog } from '../../parts/dialog.js';
 import { Form } from '../../parts/form.js';
@@ -27,13 +28,14 @@ interface WebhookFormProps {
 export function WebhookForm({ webhook, onClose, save }: WebhookFormProps) {
   const isNew = webhook === undefined;
   const [url, setUrl] = useState(webhook?.url ?? '');
-  const [types, setTypes] = useState(webhook?.types?.join(', ') ?? '');
+  const [isAll, setAll] = useState(webhook?.types === undefined);
+  const [types, setTypes] = useState<readonly string[]>(webhook?.types ?? []);
   const [description, setDescription] = useState(webhook?.description ?? '');
   const [isEnabled, setEnabled] = useState(webhook?.enabled ?? true);
   const act = useAct(() =>
     save({
       url: url.trim(),
-      types: types.split(/[\s,]+/).filter((type) => type !== ''),
+      types: isAll ? [] : types,
       description: description.trim(),
       ...(webhook !== undefined && isEnabled !== webhook.enabled && { enabled: isEnabled }),
     }),
@@ -43,7 +45,7 @@ export function WebhookForm({ webhook, onClose, save }: WebhookFormProps) {
       <Form
         act={act}
         submit={isNew ? WEBHOOKS.submit : WEBHOOKS.save}
-        isReady={url.trim().startsWith('http')}
+        isReady={url.trim().startsWith('http') && (isAll || types.length > 0)}
         beside={
           <Button variant="default" onClick={onClose}>
             {COMMON.cancel}
@@ -60,13 +62,17 @@ export function WebhookForm({ webhook, onClose, save }: WebhookFormProps) {
           value={url}
           onChange={(event) => setUrl(event.currentTarget.value)}
         />
-        <TextInput
-          label={WEBHOOKS.types}
-          description={WEBHOOKS.typesHelp}
-          autoComplete="off"
-          value={types}
-          onChange={(event) => setTypes(event.currentTarget.value)}
-        />
+        <fieldset>
+          <legend>{WEBHOOKS.types}</legend>
+          <label className="choice">
+            <input type="checkbox" checked={isAll} onChange={() => setAll(!isAll)} />
+            <span>
+              {WEBHOOKS.everyType}
+              <span className="dim">{WEBHOOKS.everyTypeNote}</span>
+            </span>
+          </label>
+          {!isAll && <TypeList chosen={types} onChange={setTypes} />}
+        </fieldset>
         <TextInput
           label={WEBHOOKS.description}
           autoComplete="off"
@@ -84,5 +90,25 @@ export function WebhookForm({ webhook, onClose, save }: WebhookFormProps) {
         )}
       </Form>
     </Dialog>
+  );
+}
+
+interface TypeListProps {
+  readonly chosen: readonly string[];
+  readonly onChange: (chosen: readonly string[]) => void;
+}
+
+function TypeList({ chosen, onChange }: TypeListProps) {
+  const turn = (type: string) =>
+    onChange(EVENT_TYPES.filter((known) => (known === type ? !chosen.includes(known) : chosen.includes(known))));
+  return (
+    <div className="type-list">
+      {EVENT_TYPES.map((type) => (
+        <label key={type} className="choice">
+          <input type="checkbox" checked={chosen.includes(type)} onChange={() => turn(type)} />
+          <code>{type}</code>
+        </label>
+      ))}
+    </div>
   );
 }

@@ -1,0 +1,35 @@
+/** Types of the events that projects read and webhooks receive. */
+
+/** Every type that is currently written. */
+export const EVENT_TYPES = [
+  'order.created',
+  'order.delivered',
+  'order.settled',
+  'order.unresolved',
+  'order.refunded',
+  'order.reverted',
+  'order.extended',
+  'order.ended',
+  'order.ended_early',
+  'order.compensated',
+  'deposit.pending',
+  'deposit.credited',
+  'deposit.held',
+  'deposit.ignored',
+  'deposit.dropped',
+  'balance.low',
+  'auto_delegation.paused',
+  'auto_delegation.resumed',
+  'statement.ready',
+  'key.created',
+  'key.rotated',
+  'key.revoked',
+  'project.frozen',
+  'project.unfrozen',
+  'webhook.created',
+  'webhook.changed',
+  'webhook.failing',
+  'webhook.disabled',
+  'log.restarted',
+] as const;
+export type EventType = (typeof EVENT_TYPES)[number];
