@@ -112,6 +112,17 @@ export const SCREENS: readonly Screen[] = [
   },
   { name: 'notifications-off', url: operator('/notifications'), as: admin, ready: text('E-mail is not set up here') },
   { name: 'webhooks', url: within('/integration/webhooks'), as: owner, ready: text('No webhooks yet') },
+  {
+    name: 'webhook-making',
+    url: within('/integration/webhooks'),
+    as: owner,
+    ready: text('No webhooks yet'),
+    act: async (view) => {
+      await button(view, 'Create webhook').click();
+      await view.page.getByRole('checkbox', { name: /^All events/ }).uncheck();
+      await view.page.getByRole('checkbox', { name: 'order.delivered' }).check();
+    },
+  },
   { name: 'events', url: within('/integration/events'), as: owner, ready: table },
   { name: 'requests', url: within('/integration/requests'), as: owner, ready: table },
   {

@@ -62,7 +62,8 @@ export function settings(at: () => ConsoleCluster, see: (view: View) => View): v
     const dialog = page.getByRole('dialog', { name: 'Change webhook' });
     await dialog.getByRole('checkbox', { name: /^All events/ }).uncheck();
     expect(await button(view, 'Save changes').getAttribute('aria-disabled')).toBe('true');
-    for (const type of ['order.refunded', 'order.delivered']) await dialog.getByRole('checkbox', { name: type }).check();
+    for (const type of ['order.refunded', 'order.delivered'])
+      await dialog.getByRole('checkbox', { name: type }).check();
     expect(await view.axe()).toEqual([]);
     await page.getByRole('checkbox', { name: /^Enabled/ }).uncheck();
     await button(view, 'Save changes').click();
