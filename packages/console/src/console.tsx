@@ -6,6 +6,7 @@ import { NotFoundPage } from './screens/not-found-page.js';
 import { NoProjectPage } from './screens/merchant/no-project-page.js';
 import { AutoDelegationPage } from './screens/merchant/auto-delegation-page.js';
 import { AutoDelegationsPage } from './screens/merchant/auto-delegations-page.js';
+import { DeliveryPage } from './screens/merchant/delivery-page.js';
 import { EventsPage } from './screens/merchant/events-page.js';
 import { HomePage } from './screens/merchant/home-page.js';
 import { KeysPage } from './screens/merchant/keys-page.js';
@@ -129,6 +130,9 @@ function ProjectPages({ id }: { readonly id: string }) {
       <Route path="/p/:project/integration/webhooks" component={WebhooksPage} />
       <Route path="/p/:project/integration/webhooks/:id">
         {({ id: webhook }) => <WebhookPage key={webhook} webhookId={webhook} />}
+      </Route>
+      <Route path="/p/:project/integration/webhooks/:id/deliveries/:delivery">
+        {({ id: webhook, delivery }) => <DeliveryPage key={delivery} webhookId={webhook} deliveryId={delivery} />}
       </Route>
       <Route path="/p/:project/integration/events" component={EventsPage} />
       <Route path="/p/:project/integration/requests" component={RequestsPage} />

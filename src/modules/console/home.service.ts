@@ -105,12 +105,32 @@ interface SettledMonth {
   readonly settledAt: Date;
 }
 
-/** Returns one row per problem that needs a person. */
+/** Failed attempts in a row, of one delivery or several, from which on an endpoint counts as failing. */
+const FAILURES_SHOWN = 3;
+/**
+ * Limits the newest deliveries of an endpoint whose attempts are counted. While it is slowed down, those may all be
+ * untried; its state then has the count.
+ */
+const DELIVERIES_READ = 100;
+
+/**
+ * Returns one row per problem that needs a person. Attempts since the last success have all failed; of a delivery from
+ * before it, at least one has. A change of the endpoint counts like a success: its URL may be another one.
+ */
 const NEEDS = {
   name: 'console_needs',
-  text: `SELECT 'webhook_failing' AS kind, w.url AS subject, s.failing_since AS since FROM webhook_endpoint w
-      JOIN webhook_state s ON s.endpoint_id = w.id
-     WHERE w.project_id = $1 AND w.deleted_at IS NULL AND w.disabled_at IS NULL AND s.failing_since < clock_timestamp() - interval '1 hour'
+  text: `SELECT 'webhook_failing' AS kind, w.url AS subject, coalesce(s.failing_since, f.since, clock_timestamp()) AS since
+      FROM webhook_endpoint w JOIN webhook_state s ON s.endpoint_id = w.id
+      CROSS JOIN LATERAL (
+        SELECT coalesce(sum(CASE WHEN d.created_at > greatest(s.taken_at, w.changed_at) THEN d.attempts ELSE 1 END), 0) AS attempts,
+               min(d.attempted_at) AS since
+          FROM (SELECT status, cause, attempts, created_at, attempted_at FROM webhook_delivery
+                 WHERE endpoint_id = w.id ORDER BY id DESC LIMIT ${DELIVERIES_READ.toString()}) d
+         WHERE d.status IN ('pending', 'failed') AND d.cause <> 'test' AND d.attempts > 0
+           AND d.attempted_at > greatest(s.taken_at, w.changed_at)) f
+     WHERE w.project_id = $1 AND w.deleted_at IS NULL AND w.disabled_at IS NULL
+       AND (s.failures >= ${FAILURES_SHOWN.toString()} OR f.attempts >= ${FAILURES_SHOWN.toString()}
+         OR s.failing_since < clock_timestamp() - interval '1 hour')
     UNION ALL
     SELECT 'webhook_disabled', url, disabled_at FROM webhook_endpoint
      WHERE project_id = $1 AND deleted_at IS NULL AND disabled_reason IN ('gone', 'failing')
@@ -139,7 +159,7 @@ const STEPS = {
 };
 
 const SAYS = {
-  webhook_failing: 'has failed for more than an hour',
+  webhook_failing: 'failed at its last three attempts or more',
   webhook_disabled: 'is disabled: enable it when its server works again',
   auto_delegation_paused: 'is not supplied with energy at present',
   deposit_held: 'is held until your operator has checked it',

@@ -64,6 +64,13 @@ export interface DeliveryShape {
   readonly last_duration_ms?: number;
 }
 
+/** `GET /webhooks/{id}/deliveries/{delivery}` */
+export interface OneDelivery extends DeliveryShape {
+  readonly order_key?: string;
+  /** The JSON text that is sent; absent if the event is no longer kept. */
+  readonly body?: string;
+}
+
 export interface ReplayShape {
   readonly events: number;
   readonly last_position: number;

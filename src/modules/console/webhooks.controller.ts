@@ -12,6 +12,7 @@ import { DELIVERY_STATUSES, type DeliveryStatus } from '../../platform/database/
 import { WebhookDeliveries } from '../webhooks/webhook-deliveries.js';
 import { deliveryBody, replayBody, webhookBody } from '../webhooks/webhooks.dto.js';
 import { ROTATION_SEC_MAX, Webhooks, type WebhookOptions, type WebhookView } from '../webhooks/webhooks.js';
+import { given, notFound } from './answers.js';
 import { authorOf, Person } from './caller.js';
 import { Authority, type ConsoleCaller } from './authority.js';
 import type { Page } from './data-shapes.js';
@@ -19,6 +20,7 @@ import type {
   ChangeWebhook,
   DeliveryShape,
   MakeWebhook,
+  OneDelivery,
   ReplayShape,
   WebhookSecret,
   WebhookShape,
@@ -29,6 +31,7 @@ const READS = { merchant: ['owner', 'member'], operator: ['admin', 'support'], s
 const WRITES = { merchant: ['owner'], operator: ['admin'], scope: 'project', again: true } as const;
 /** For repeated deliveries, which need no fresh sign-in: no secret is shown. */
 const SENDS = { merchant: ['owner'], operator: ['admin'], scope: 'project' } as const;
+const DELIVERY_ID = /^[1-9]\d{0,15}$/;
 const URL_TEXT = { maxLength: 2048, description: 'Where to send events.' };
 const DESCRIPTION = { minLength: 0, maxLength: 500, description: 'Purpose.' } as const;
 const TYPES = 'Only events of these types; empty: all.';
@@ -214,6 +217,22 @@ export class WebhookPagesController {
     );
   }
 
+  @Get('webhooks/:webhook_id/deliveries/:delivery_id')
+  @Authority(READS)
+  async delivery(
+    @Person() caller: ConsoleCaller,
+    @Param() { project_id: project, webhook_id: id, delivery_id: delivery }: DeliveryPath,
+  ): Promise<OneDelivery> {
+    await this.webhooks.get(project, id);
+    const found = DELIVERY_ID.test(delivery) ? await this.deliveries.find(id, BigInt(delivery)) : undefined;
+    if (found === undefined) throw notFound('delivery');
+    return given<OneDelivery>({
+      ...deliveryFor(caller, deliveryBody(found)),
+      order_key: found.order_key,
+      body: found.body,
+    });
+  }
+
   @Post('webhooks/:webhook_id/deliveries/:delivery_id/resend')
   @HttpCode(200)
   @Authority(SENDS)
@@ -222,7 +241,7 @@ export class WebhookPagesController {
     @Param() { project_id: project, webhook_id: id, delivery_id: delivery }: DeliveryPath,
     @Body() _: EmptyRequest,
   ): Promise<DeliveryShape> {
-    if (!/^[1-9]\d{0,15}$/.test(delivery)) throw invalidField('delivery_id', 'is not a delivery of this webhook');
+    if (!DELIVERY_ID.test(delivery)) throw invalidField('delivery_id', 'is not a delivery of this webhook');
     const view = await this.deliveries.resend(project, id, BigInt(delivery), audited(authorOf(caller)));
     return deliveryFor(caller, deliveryBody(view));
   }

@@ -32,6 +32,14 @@ export interface DeliveryView {
   readonly duration_ms: number | null;
 }
 
+/** A delivery with its body, as it is or was sent. */
+export interface DeliveryDetail extends DeliveryView {
+  /** Null for an event of no order. */
+  readonly order_key: string | null;
+  /** Null if the event was pruned. */
+  readonly body: string | null;
+}
+
 export interface Replay {
   readonly events: number;
   /** Last replayed position; a next replay can continue after it. */
@@ -40,6 +48,14 @@ export interface Replay {
 
 const VIEW = `SELECT id, event_key, type, position, cause, status, attempts, created_at, next_at, attempted_at, ended_at,
     answer_status, answer, fault, duration_ms FROM webhook_delivery WHERE endpoint_id = $1`;
+
+const DETAIL = {
+  name: 'webhook_delivery_detail',
+  text: `SELECT d.id, d.event_key, d.type, d.position, d.cause, d.status, d.attempts, d.created_at, d.next_at, d.attempted_at,
+      d.ended_at, d.answer_status, d.answer, d.fault, d.duration_ms, o.key AS order_key, coalesce(d.payload, e.payload) AS body
+    FROM webhook_delivery d LEFT JOIN event e ON e.id = d.event_id LEFT JOIN orders o ON o.id = e.order_id
+   WHERE d.endpoint_id = $1 AND d.id = $2`,
+};
 
 /**
  * $1 endpoint, $2 exclusive upper id, $3 limit. The status is a literal, so that the planner uses its partial index.
@@ -114,6 +130,12 @@ export class WebhookDeliveries {
   ): Promise<DeliveryView[]> {
     const statement = status === undefined ? LIST : LIST_IN[status];
     return this.database.query<DeliveryView>(statement, [webhookId, beforeId ?? ID_MAX, limit]);
+  }
+
+  /** The caller must have checked that the endpoint belongs to the project. */
+  async find(webhookId: string, deliveryId: bigint): Promise<DeliveryDetail | undefined> {
+    const [found] = await this.database.query<DeliveryDetail>(DETAIL, [webhookId, deliveryId]);
+    return found;
   }
 
   /** Sends one test event. Throws 404, 403, 400 for a disabled endpoint, and 429 for a seventh test within a minute. */

@@ -51,6 +51,35 @@ export const WEBHOOKS = {
   },
 } as const;
 
+export const DELIVERY = {
+  title: 'Delivery',
+  back: 'All deliveries',
+  status: 'Status',
+  event: 'Event',
+  order: 'Order',
+  eventId: 'Event ID',
+  cause: 'Cause',
+  causes: { event: 'New event', replay: 'Replay', resend: 'Sent again', test: 'Test' },
+  tries: 'Attempts',
+  created: 'Created',
+  next: 'Next attempt',
+  ended: 'Ended',
+  body: 'Body sent',
+  bodyNote: 'The JSON text of the POST, byte for byte as it is signed.',
+  bodyGone: 'The event is no longer kept, so its body cannot be shown or sent.',
+  bodyCopy: 'Copy the body',
+  answer: 'Last answer',
+  answerNone: 'No answer yet.',
+  answerStatus: 'HTTP status',
+  answerError: 'Error',
+  answerTook: 'Took',
+  answerAt: 'Received',
+  answerBody: 'Start of its body',
+  tryNow: 'Try now',
+  again: 'Send again',
+  tried: 'Queued for an immediate attempt.',
+} as const;
+
 export const EVENTS = {
   lead: 'The events of this project as your programs read them, newest first. Events are kept for 30 days.',
   caption: 'Events, newest first',

@@ -108,7 +108,7 @@ export function WebhookPage({ webhookId }: { readonly webhookId: string }) {
           {(items) => (
             <Lines
               caption={WEBHOOKS.deliveries}
-              columns={columnsOf(isOwner ? resend.run : undefined)}
+              columns={columnsOf(pathOf(id, `/integration${path}`), isOwner ? resend.run : undefined)}
               items={items}
               keyOf={(delivery) => delivery.id.toString()}
             />
@@ -130,9 +130,16 @@ function changesOf(webhook: WebhookShape, wanted: WebhookTerms): ChangeWebhook {
   };
 }
 
-function columnsOf(resend: ((delivery: DeliveryShape) => void) | undefined): Column<DeliveryShape>[] {
+function columnsOf(pagePath: string, resend: ((delivery: DeliveryShape) => void) | undefined): Column<DeliveryShape>[] {
   return [
-    { title: titles.type, cell: ({ type }) => <code>{type}</code> },
+    {
+      title: titles.type,
+      cell: ({ id, type }) => (
+        <Link href={`${pagePath}/deliveries/${id.toString()}`} className="mono order-link">
+          {type}
+        </Link>
+      ),
+    },
     { title: titles.status, cell: ({ status }) => <DeliveryStatus status={status} /> },
     { title: titles.tries, cell: ({ attempts }) => attempts.toString(), isFigure: true },
     {

@@ -1,5 +1,6 @@
 /** The original request, the deliveries to the project's webhooks, and the raw data. */
 import { useQueryClient } from '@tanstack/react-query';
+import { Link } from 'wouter';
 import type { OrderDelivery } from '../../../../../src/modules/console/data-shapes.js';
 import type { OrderHistory } from '../../api/order-history.js';
 import { useAct } from '../../api/act.js';
@@ -11,7 +12,7 @@ import { announce } from '../../parts/live.js';
 import { ActFailure } from '../../parts/notice.js';
 import { Section } from '../../parts/page.js';
 import { Status } from '../../parts/status.js';
-import { useProject } from '../../shell/project.js';
+import { pathOf, useProject } from '../../shell/project.js';
 import { COMMON } from '../../text/common.js';
 import { ORDER } from '../../text/orders.js';
 
@@ -96,7 +97,17 @@ export function DeliveriesSection({ deliveries }: { readonly deliveries: readonl
   });
   const columns: Column<OrderDelivery>[] = [
     { title: text.columns.to, cell: ({ url }) => <span className="mono">{url}</span> },
-    { title: text.columns.type, cell: ({ type }) => <code>{type}</code> },
+    {
+      title: text.columns.type,
+      cell: ({ webhook_id: webhook, id: delivery, type }) => (
+        <Link
+          href={pathOf(id, `/integration/webhooks/${webhook}/deliveries/${delivery.toString()}`)}
+          className="mono order-link"
+        >
+          {type}
+        </Link>
+      ),
+    },
     { title: text.columns.status, cell: ({ status }) => <DeliveryStatus status={status} /> },
     { title: text.columns.tries, cell: ({ attempts }) => attempts.toString() },
     {
