@@ -33,12 +33,14 @@ export function merchants(at: () => ConsoleCluster, see: (view: View) => View): 
       const first = await secretOf(view, input);
       expect(await works(first)).toBe(true);
 
+      await at().database.query(`UPDATE api_key SET last_used_at = clock_timestamp() WHERE name = $1`, [name]);
       await input.press(page.getByRole('button', { name: `Rotate ${name}` }));
       const dialog = page.getByRole('dialog', { name: `Rotate “${name}”` });
       await dialog.getByText('This key created no webhooks').waitFor();
       expect(await view.axe()).toEqual([]);
-      expect(await dialog.getByRole('radio', { name: /^24 hours/ }).isChecked()).toBe(true);
-      await input.choose(dialog.getByRole('radio', { name: /^1 hour/ }), dialog);
+      await dialog.getByText('This key was used in the last 24 hours.').waitFor();
+      expect(await dialog.getByRole('radio', { name: /^1 hour/ }).isChecked()).toBe(true);
+      await input.choose(dialog.getByRole('radio', { name: /^24 hours/ }), dialog);
       await input.press(dialog.getByRole('button', { name: 'Create new secret' }));
       await page.getByText('The old secret stays valid until').last().waitFor();
       expect(await view.axe()).toEqual([]);
@@ -52,6 +54,17 @@ export function merchants(at: () => ConsoleCluster, see: (view: View) => View): 
       await until(async () => ((await works(second)) ? undefined : true), ARRIVAL_LIMIT_MS, 'the key being refused');
       expect(await works(first)).toBe(false);
     });
+  });
+
+  it('an unused key has a day of overlap preselected', async () => {
+    const view = await open('/integration/keys');
+    const { page } = view;
+    await button(view, 'Create key').click();
+    await field(view, 'Name').fill('unused');
+    await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
+    await secretOf(view, new UserInput(page, 'mouse'));
+    await page.getByRole('button', { name: 'Rotate unused' }).click();
+    expect(await page.getByRole('radio', { name: /^24 hours/ }).isChecked()).toBe(true);
   });
 
   it('a key is not rotated while offline: the dialog tells so, and rotates it once connected', async () => {

@@ -78,6 +78,35 @@ export function settings(at: () => ConsoleCluster, see: (view: View) => View): v
     await button(view, 'Cancel').click();
   });
 
+  it('a delivery has a page with its body and answer, from which it is tried immediately', async () => {
+    const view = await open('/integration/webhooks');
+    const { page } = view;
+    await button(view, 'Create webhook').click();
+    await field(view, 'URL').fill('https://hooks.acme.example/deliveries');
+    await page.getByRole('dialog').getByRole('button', { name: 'Create webhook' }).click();
+    await page.getByRole('checkbox', { name: /^I have stored it/ }).check();
+    await button(view, 'Done').click();
+    await page.getByRole('link', { name: 'https://hooks.acme.example/deliveries' }).click();
+    await button(view, 'Send test event').click();
+    await page.getByRole('link', { name: 'webhook.test' }).click();
+    await view.heading('Delivery').waitFor();
+    await page.getByText('"type":"webhook.test"').waitFor();
+    await page.getByText('No answer yet.').waitFor();
+    await at().database.query(
+      `UPDATE webhook_delivery SET attempts = 1, attempted_at = now(), next_at = now() + interval '1 hour', answer_status = 503, answer = 'out of order'
+        WHERE type = 'webhook.test'`,
+    );
+    await page.getByText('out of order').waitFor();
+    await page.setViewportSize({ width: 390, height: 780 });
+    expect([await view.overflow(), await view.axe()]).toEqual([0, []]);
+    await button(view, 'Try now').click();
+    const isDue = async (): Promise<true | undefined> => {
+      const rows = await at().database.query(`SELECT FROM webhook_delivery WHERE is_requested AND next_at <= now()`);
+      return rows.length > 0 ? true : undefined;
+    };
+    await until(isDue, ARRIVAL_LIMIT_MS, 'the delivery being due');
+  });
+
   it('e-mail notifications are chosen, and the mail about an event comes over TLS', async () => {
     const view = await open('/settings/notifications');
     const { page } = view;

@@ -35,6 +35,7 @@ export const KEYS = {
     title: (name: string) => `Rotate “${name}”`,
     lead: 'The key gets a new secret, which is shown once. Its name, scopes and cap stay the same.',
     overlap: 'How long should the old secret stay valid?',
+    inUse: 'This key was used in the last 24 hours. Without an overlap, programs that use it are refused immediately.',
     overlaps: [
       {
         seconds: 0,

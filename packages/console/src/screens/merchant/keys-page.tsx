@@ -39,6 +39,11 @@ export function KeysPage() {
   const [doing, setDoing] = useState<Doing>();
   const [shown, setShown] = useState<Shown>();
   const close = () => setDoing(undefined);
+  const begin = (next: Doing) => {
+    setDoing(next);
+    // A rotation depends on the last use of the key, so it must be recent.
+    if (next.what === 'rotate') void keys.refetch();
+  };
   const showSecret = (title: string, secret: KeySecret, isRotated: boolean) => {
     setDoing(undefined);
     setShown({ title, secret, isRotated });
@@ -63,7 +68,7 @@ export function KeysPage() {
       <Section title={KEYS.list} note={keys.data && KEYS.listNote(keys.data.items.length)}>
         <Loaded query={keys}>
           {({ items }) => (
-            <Lines caption={KEYS.caption} columns={columns(isOwner, setDoing)} items={items} keyOf={(key) => key.id} />
+            <Lines caption={KEYS.caption} columns={columns(isOwner, begin)} items={items} keyOf={(key) => key.id} />
           )}
         </Loaded>
       </Section>
@@ -82,7 +87,7 @@ export function KeysPage() {
       )}
       {doing?.what === 'rotate' && (
         <RotateDialog
-          apiKey={doing.key}
+          apiKey={keys.data?.items.find(({ id: known }) => known === doing.key.id) ?? doing.key}
           onClose={close}
           onRotated={(made) => showSecret(KEYS.rotate.done(made.key.name), made, true)}
         />

@@ -18,13 +18,27 @@ interface RotateProps {
   readonly onRotated: (secret: KeySecret) => void;
 }
 
-/** Default overlap for keys other than the primary key: a day. */
+/** Default overlap for a key that was used in the last 24 hours: programs depend on it. */
+const IN_USE_SEC = 3600;
+/** Default overlap for other keys than the primary key: a day. */
 const CALM_SEC = 86_400;
+const DAY_MS = 86_400_000;
+
+/** True if the key was used in the last 24 hours. */
+function isInUse({ last_used_at: usedAt }: ApiKeyShape): boolean {
+  return usedAt !== undefined && Date.now() - Date.parse(usedAt) < DAY_MS;
+}
+
+function defaultOverlap(key: ApiKeyShape): number {
+  if (isInUse(key)) return IN_USE_SEC;
+  return key.is_primary ? 0 : CALM_SEC;
+}
 
 export function RotateDialog({ apiKey, onClose, onRotated }: RotateProps) {
   const { api } = useProject();
   const text = KEYS.rotate;
-  const [overlap, setOverlap] = useState(apiKey.is_primary ? 0 : CALM_SEC);
+  const [chosen, setChosen] = useState<number>();
+  const overlap = chosen ?? defaultOverlap(apiKey);
   const act = useAct(async () => {
     const request: RotateKey = { overlap_sec: overlap };
     const secret = await post<KeySecret>(`${api}/keys/${apiKey.id}/rotate`, request);
@@ -46,9 +60,10 @@ export function RotateDialog({ apiKey, onClose, onRotated }: RotateProps) {
       >
         <fieldset>
           <legend>{text.overlap}</legend>
+          {isInUse(apiKey) && <p className="dim">{text.inUse}</p>}
           {text.overlaps.map(({ seconds, word, note }) => (
             <label key={seconds} className="choice">
-              <input type="radio" name="overlap" checked={overlap === seconds} onChange={() => setOverlap(seconds)} />
+              <input type="radio" name="overlap" checked={overlap === seconds} onChange={() => setChosen(seconds)} />
               <span>
                 {word}
                 <span className="dim">{note}</span>
