@@ -53,7 +53,7 @@ export class Account {
     return (await this.transport.send<string>({ method: 'GET', path, kind: 'read', isText: true }, options)).body;
   }
 
-  /** Lists the requests that were refused with 400 or 401 in the last seven days, with the reason, newest first. */
+  /** Lists the requests that were refused in the last seven days, with the reason, newest first. */
   refusedRequests(query: PageSize = {}, options?: CallOptions): Listing<RefusedRequest> {
     return new Listing(this.transport, '/v1/requests', { ...query }, options);
   }

@@ -1099,7 +1099,7 @@ export interface RefusedRequestPage {
     readonly method: string;
     /** Path as sent, without the query. */
     readonly path: string;
-    /** 400 or 401. */
+    /** HTTP status of the answer: 400 to 499. */
     readonly status: number;
     /** Error code of the answer. */
     readonly error: string;

@@ -1,6 +1,6 @@
 /**
- * The request log: each 400 and 401 answer to an existing project, with its reason, for the project to read later. It
- * never affects the answer. Rows are collected in memory after the answer is sent and written in batches. A flood is
+ * The request log: each refusal (4xx) of an existing project, with its reason, for the project to read later. It never
+ * affects the answer. Rows are collected in memory after the answer is sent and written in batches. A flood is
  * sampled, and excess rows are counted and dropped.
  */
 import { setImmediate as pause } from 'node:timers/promises';
@@ -25,9 +25,14 @@ const WRITE_MS = 1000;
 const PENDING_MAX = 500;
 /** Wrong signatures that are explained per write: each takes up to a few hundred checks. */
 const EXPLAINED_MAX = 10;
-/** Initial rows per project, and how many a minute follow. Fewer for requests without a valid signature. */
+/**
+ * Initial rows per project, and how many a minute follow. Fewer for requests without a valid signature, and for signed
+ * ones beyond a rate limit, which come in floods.
+ */
 const BURST = 60;
-const PER_MINUTE = { proven: 20, unproven: 1 } as const;
+const PER_MINUTE = { proven: 20, limited: 1, unproven: 1 } as const;
+type BudgetKind = keyof typeof PER_MINUTE;
+const KINDS = Object.keys(PER_MINUTE) as readonly BudgetKind[];
 const PROJECTS_MAX = 10_000;
 /**
  * Rows kept per project. Older ones are deleted at the process's first write for the project, and after this many more.
@@ -111,12 +116,12 @@ export class RequestLog implements BeforeApplicationShutdown {
 
   /** Records a request that was refused with `error`, after its answer was sent. */
   note({ request, requestContext, claim }: Attempt, error: ApiError): void {
-    if (error.status !== 400 && error.status !== 401) return;
+    if (error.status >= 500) return;
     const { caller, requestId } = requestContext;
     const projectId = caller?.project.id ?? this.claimedProject(request);
     // Unknown projects have a budget too: the duration of a refusal must not reveal if a project exists.
     const budget = projectId === undefined ? this.unknownProjectBudget : this.budgetOf(projectId);
-    if (!budget.take(caller === undefined ? 'unproven' : 'proven')) {
+    if (!budget.take(kindOf(error, caller !== undefined))) {
       this.dropped.inc({ cause: projectId === undefined ? 'nobody' : 'sampled' });
       return;
     }
@@ -231,15 +236,15 @@ export class RequestLog implements BeforeApplicationShutdown {
 
 /** The budget of a project's rows. */
 class ProjectBudget {
-  private readonly left = { proven: BURST, unproven: BURST };
+  private readonly left: Record<BudgetKind, number> = { proven: BURST, limited: BURST, unproven: BURST };
   private seenMs = monotonicMs();
   private omitted = 0;
   private sinceCut = CUT_EVERY;
 
-  take(kind: 'proven' | 'unproven'): boolean {
+  take(kind: BudgetKind): boolean {
     const minutes = (monotonicMs() - this.seenMs) / 60_000;
     this.seenMs = monotonicMs();
-    for (const each of ['proven', 'unproven'] as const) {
+    for (const each of KINDS) {
       this.left[each] = Math.min(BURST, this.left[each] + minutes * PER_MINUTE[each]);
     }
     if (this.left[kind] < 1) {
@@ -262,6 +267,11 @@ class ProjectBudget {
     this.sinceCut = 0;
     return true;
   }
+}
+
+function kindOf({ status }: ApiError, isProven: boolean): BudgetKind {
+  if (!isProven) return 'unproven';
+  return status === 429 ? 'limited' : 'proven';
 }
 
 /** Returns the path without the query, reduced to printable ASCII. */

@@ -87,7 +87,7 @@ export interface EventShape {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** `GET /requests` → `Page<RefusedShape>`: requests answered with 400 or 401 in the last seven days, with reasons. */
+/** `GET /requests` → `Page<RefusedShape>`: requests refused (4xx) in the last seven days, with reasons. */
 export interface RefusedShape {
   readonly at: string;
   readonly request_id: string;

@@ -227,7 +227,7 @@ export interface ServiceFigures {
   readonly p95_sec?: number;
   /** Present if there were more orders: those since this time are counted. */
   readonly since?: string;
-  /** Requests refused with 400 or 401. */
+  /** Requests refused (4xx). */
   readonly refused_in_hour: number;
 }
 

@@ -225,7 +225,7 @@ function capOf(project: ProjectView, keys: readonly KeyView[], read: MoneyLook):
 
 function requestsOf({ id }: ProjectView, { refusals, orders: { orders } }: ProjectLook): ProjectFinding {
   const all = refusals.reduce((sum, { count }) => sum + count, 0);
-  if (all === 0) return fine('requests', `No request was refused with 400 or 401 in ${DAYS}.`);
+  if (all === 0) return fine('requests', `No request was refused in ${DAYS}.`);
   const shares = refusals.map((each) => shareText(each, all)).join(' ');
   const says = `${all.toString()} requests were refused in ${DAYS}, compared with ${orders.toString()} orders. ${shares}`;
   const todo = `\`project requests ${id}\` lists them.`;

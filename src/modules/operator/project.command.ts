@@ -147,9 +147,7 @@ function addReads(project: Command, context: CliContext): void {
 function addRequests(project: Command, context: CliContext): void {
   project
     .command('requests <merchant>')
-    .description(
-      'list requests that named the project and were refused with 400 or 401 in the last 7 days, newest first',
-    )
+    .description('list requests that named the project and were refused in the last 7 days, newest first')
     .option('--limit <n>', 'number of entries, at most 1000 (default: 20)', integerArg(1n, REQUESTS_MAX))
     .action(async (merchant: string, options: { limit?: bigint }) => {
       const id = merchantArg(merchant);
@@ -166,7 +164,7 @@ function addRequests(project: Command, context: CliContext): void {
           item.request_id,
         ]);
         const heads = ['at', 'answer', 'request', 'from', 'key', 'reason', 'request id'];
-        context.print(table(heads, rows, 'No request was refused with 400 or 401 in the last 7 days.'), {
+        context.print(table(heads, rows, 'No request was refused in the last 7 days.'), {
           requests: items,
         });
       });

@@ -26,7 +26,7 @@ const REFUSED_ANSWER = answerSchema<RefusedRequestBody>({
   request_id: always(textSchema('The X-Request-Id of the request.', REFUSED.request_id)),
   method: always(textSchema('HTTP method.', 'GET')),
   path: always(textSchema('Path as sent, without the query.', REFUSED.path)),
-  status: always(integerSchema('400 or 401.', 401)),
+  status: always(integerSchema('HTTP status of the answer: 400 to 499.', 401)),
   error: always(textSchema('Error code of the answer.', 'INVALID_SIGNATURE')),
   reason: always(textSchema('Explanation of the fault, possibly more detailed than the answer.', REFUSED.reason)),
   source_address: always(textSchema('IP address of the sender.', REFUSED.source_address)),
@@ -47,7 +47,7 @@ export function describeRequestList(): Operation {
     tag: 'Requests',
     summary: 'List refused requests, newest first',
     description:
-      'Requests for the project that were answered 400 or 401 in the last seven days, with their reasons. They appear after a second or two. In a flood, some are only counted.',
+      'Requests for the project that were refused in the last seven days, with their reasons. They appear after a second or two. In a flood, some are only counted.',
     query: RequestListQuery,
     answers: {
       200: {

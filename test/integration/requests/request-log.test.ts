@@ -1,12 +1,14 @@
 // The request log: a project's record of its refused requests. A flood of them neither writes without bound nor slows
 // an answer, and no caller learns more from it.
 import { randomUUID } from 'node:crypto';
+import { credits } from '../../../src/domain/units.js';
+import type { ErrorCode } from '../../../src/domain/errors.js';
 import { Pruning } from '../../../src/modules/fulfilment/loop/pruning.js';
 import { RequestLog } from '../../../src/modules/auth/request-log.js';
 import { Metrics } from '../../../src/platform/observability/metrics.js';
 import { until } from '../../../packages/local/src/wait.js';
 import { expectError } from '../../support/api/answers.js';
-import { Customer, HmacCustomer, hmacHeaders, send, type HmacRequest } from '../../support/api/client.js';
+import { Customer, HmacCustomer, hmacHeaders, send, type Answer, type HmacRequest } from '../../support/api/client.js';
 import { AUTHOR, makeCustomer, openApi } from '../../support/api/factory.js';
 import { openLog } from '../../support/log.js';
 import { openOrderFixture, type OrderFixture } from '../../support/api/order-fixture.js';
@@ -82,7 +84,7 @@ async function sendAs(customer: Customer, signed: HmacRequest, sent: HmacRequest
   );
 }
 
-test('names every 400 and 401 of a project with its reason, and no secret', async () => {
+test('names every refusal of a project with its reason, and no secret', async () => {
   const customer = await project();
   const { id, apiKey } = await apiKeysOn(fixture.api.database, fixture.api.app).create(
     customer.merchant,
@@ -197,6 +199,46 @@ test('tells a caller nothing more than before, and writes nothing for a project 
   await logged(customer, 1);
   const after = await fixture.api.database.query('SELECT count(*) FROM refused_request');
   expect(Number(after[0]!['count'])).toBe(Number(before[0]!['count']) + 1);
+});
+
+test('has every refusal: for a cap, rights, unknown objects, conflicts and a reused key', async () => {
+  const customer = await project();
+  const { merchant } = customer;
+  const reading = await apiKeysOn(fixture.api.database, fixture.api.app).create(
+    merchant,
+    { name: 'reads', scopes: ['read'] },
+    AUTHOR,
+  );
+  const order = { receive_address: fixture.receiver(), energy: 65_000 };
+  const key = { 'Idempotency-Key': 'once' };
+  expect((await customer.post('/v1/orders', order, key)).status).toBe(202);
+  await fixture.api.ledger.setDailyCap(merchant, credits(1), AUTHOR);
+  const ref = { quote_ref: '00000000-0000-4000-8000-000000000001' };
+  const refusals: readonly (readonly [ErrorCode, () => Promise<Answer>])[] = [
+    ['SPEND_CAP_REACHED', () => customer.post('/v1/orders', order)],
+    ['KEY_SCOPE', () => customer.withKey(reading.apiKey).post('/v1/orders', order)],
+    ['NOT_FOUND', () => customer.get('/v1/orders/none')],
+    ['QUOTE_NOT_FOUND', () => customer.post('/v1/orders', ref)],
+    ['IDEMPOTENCY_KEY_REUSED', () => customer.post('/v1/orders', { ...order, energy: 70_000 }, key)],
+  ];
+  for (const [code, refused] of refusals) expectError(await refused(), code);
+  const items = await logged(customer, refusals.length);
+  expect(items.map(({ error }) => error)).toEqual(refusals.map(([code]) => code).reverse());
+});
+
+test('keeps room for other refusals beside a flood beyond the rate limit', async () => {
+  const customer = await project();
+  const other = await openApi({ ...fixture.env, RATE_LIMIT_PER_MINUTE: '1' });
+  try {
+    const there = customer.at(other.baseUrl);
+    const quote = { receive_address: fixture.receiver(), energy: 65_000 };
+    await Promise.all(Array.from({ length: 100 }, () => there.post('/v1/quotes', quote)));
+    expectError(await there.get('/v1/orders/none'), 'NOT_FOUND');
+  } finally {
+    await other.close();
+  }
+  const errors = (await logOf(customer, '?limit=100')).map(({ error }) => error);
+  expect([errors.filter((error) => error === 'RATE_LIMITED').length, errors[0]]).toEqual([60, 'NOT_FOUND']);
 });
 
 test('gives the reason in the words of the answer', async () => {

@@ -83,7 +83,7 @@ export const OPERATOR_HOME = {
   noOrders: 'no orders',
   delivery: 'Time to delivery',
   deliveryOf: (p50: string, p95: string) => `${p50} for half, ${p95} for 95 %`,
-  refused: 'Requests refused in the last hour (400, 401)',
+  refused: 'Requests refused in the last hour',
   countedSince: 'Counted since',
   today: 'Today',
   todayNote: 'The current UTC day, compared with the median of the last seven full days.',

@@ -1,4 +1,4 @@
-/** A project's request that was refused with 400 or 401. Written by `auth`, pruned by `requests`. */
+/** A project's request that was refused (4xx). Written by `auth`, pruned by `requests`. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { BIGINT, TIMESTAMPTZ } from '../columns.js';
 

@@ -3154,8 +3154,7 @@ ALTER TABLE recovery_code ENABLE ROW LEVEL SECURITY;
 CREATE POLICY recovery_code_of_audience ON recovery_code
   USING (audience = 'merchant' OR (SELECT console_audience()) IS DISTINCT FROM 'merchant');
 
--- Requests refused with 400 or 401 in the last days, with the reason. Ids grow with time, so the oldest rows are
--- found by id.
+-- Requests refused in the last days, with the reason. Ids grow with time, so the oldest rows are found by id.
 CREATE TABLE refused_request (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   project_id uuid NOT NULL,
@@ -3163,7 +3162,7 @@ CREATE TABLE refused_request (
   request_id text NOT NULL CHECK (length(request_id) <= 128),
   method text NOT NULL CHECK (length(method) <= 16),
   path text NOT NULL CHECK (length(path) <= 300),
-  status smallint NOT NULL CHECK (status IN (400, 401)),
+  status smallint NOT NULL CHECK (status BETWEEN 400 AND 499),
   error text NOT NULL CHECK (length(error) <= 64),
   reason text NOT NULL CHECK (length(reason) <= 500),
   source_address text NOT NULL CHECK (length(source_address) <= 64),

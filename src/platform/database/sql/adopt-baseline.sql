@@ -45,6 +45,10 @@ ALTER TABLE auto_delegation ADD COLUMN auto_duration boolean NOT NULL DEFAULT fa
   ADD COLUMN daily_uses integer[], ADD COLUMN transfer json, ADD COLUMN transfer_energy bigint CHECK (transfer_energy >= 0);
 ALTER TABLE credit_entry ALTER COLUMN api_key_id DROP DEFAULT;
 
+-- The request log has every refusal.
+ALTER TABLE refused_request DROP CONSTRAINT refused_request_status_check,
+  ADD CONSTRAINT refused_request_status_check CHECK (status BETWEEN 400 AND 499);
+
 -- The same condition in a form that a dump and a restore do not change.
 DROP TRIGGER reclaim_usage_final ON reclaim_usage;
 CREATE TRIGGER reclaim_usage_final BEFORE UPDATE ON reclaim_usage FOR EACH ROW

@@ -148,8 +148,7 @@ body in hex. Every operation accepts this signature.
 Some operations also accept \`Signature\`: \`hex(md5(base64(canonical) + api_key))\`. \`canonical\` is the JSON body with
 sorted keys and no insignificant whitespace, sent exactly as signed. Without a body, it is the empty string.
 
-\`GET /v1/requests\` gives the reason for every request that was refused with 400 or 401, and names usual mistakes in a
-signature.
+\`GET /v1/requests\` gives the reason for every request that was refused, and names usual mistakes in a signature.
 
 Send integers as integers. For optional members, \`null\` means absent. Unknown members are refused. Amounts in sun,
 energy and credits are integers. 10 000 000 credits are one US dollar. Every answer has \`X-Request-Id\`; no answer may
