@@ -54,6 +54,33 @@ export function pages(at: () => ConsoleCluster, see: (view: View) => View): void
     }
   });
 
+  it('orders are filtered by what they do, and each address stays on one line at any width', async () => {
+    await at().order('running-now', 'delivered');
+    const view = await open('/orders');
+    const { page } = view;
+    const link = page.getByRole('link', { name: 'running-now' });
+    await page.getByLabel('Show', { exact: true }).selectOption('Running');
+    await button(view, 'Apply').click();
+    await page.waitForURL(/state=running/);
+    await link.waitFor();
+    const csv = page.getByRole('link', { name: 'CSV of these orders' });
+    expect(await csv.getAttribute('href')).toMatch(/orders\.csv\?state=running$/);
+    const address = page.locator('.groups-line .groups-text').first();
+    for (const width of [1440, 1280, 1024, 768, 390, 320]) {
+      await page.setViewportSize({ width, height: 900 });
+      const lines = await address.evaluate(
+        (text) => new Set([...text.children].map((group) => group.getBoundingClientRect().top)).size,
+      );
+      expect([width, lines, await view.overflow()]).toEqual([width, 1, 0]);
+    }
+    await page.setViewportSize({ width: 1440, height: 900 });
+    for (const state of ['Ended', 'Needs attention']) {
+      await page.getByLabel('Show', { exact: true }).selectOption(state);
+      await button(view, 'Apply').click();
+      await link.waitFor({ state: 'detached' });
+    }
+  });
+
   it('the first reads of a page count as use of the session, and its repeated reads, by time or for an event, do not', async () => {
     const { merchant, operator, owner, admin, project } = at();
     const own = `${merchant}/p/${project.id}`;

@@ -203,8 +203,8 @@ export type OrderStatusName = 'reserved' | 'placed' | 'unresolved' | 'delivered'
 export type OrderKindName = 'rental' | 'activation';
 
 /**
- * `GET /orders?status=&kind=&receiver=&reference=&from=&to=` → `Page<OrderLine>`; `GET /orders.csv` with the same
- * filter.
+ * `GET /orders?status=&state=&kind=&receiver=&reference=&from=&to=` → `Page<OrderLine>`; `GET /orders.csv` with the same
+ * filter. `state` is `running`, `ended` or `attention`.
  */
 export interface OrderLine {
   readonly id: number;

@@ -3,6 +3,7 @@
  * fewer rows and a cursor to continue. No list counts a table. The first page comes from the primary, later ones may
  * come from a replica.
  */
+import { nowMs } from '../../platform/support/clock.js';
 import { csvLine, type CsvCell } from '../../platform/support/csv.js';
 import { cursorAt, placeIn, unknownCursor } from '../../domain/cursor.js';
 import { ApiError, invalidField } from '../../domain/errors.js';
@@ -124,6 +125,9 @@ export async function* csvPages<Row extends Numbered>(
     before = next;
   }
 }
+
+/** Returns a file name with the current UTC day. */
+export const datedName = (name: string): string => `${name}-${new Date(nowMs()).toISOString().slice(0, 10)}`;
 
 export const csvHeaders = (name: string): Record<string, string> => ({
   'Content-Type': 'text/csv; charset=utf-8; header=present',

@@ -101,14 +101,14 @@ export class OperationsController {
   @Get('orders')
   @Authority({ ...READS, looksAt: 'project' })
   async orderList(@Query() query: ServiceOrderQuery): Promise<Page<OperatorOrderLine>> {
-    const { status, kind, receiver, reference, from, to, attention, due } = query;
-    const named = { status, kind, receiver, reference, from, to };
+    const { status, state, kind, receiver, reference, from, to, attention, due } = query;
+    const named = { status, state, kind, receiver, reference, from, to };
     const filter = { ...named, needsAttention: attention === 'true', isDue: due === 'true' };
     const projectId = projectOf(query.project);
     const page = await pageFrom(
       this.replica,
       query,
-      (on, before, limit) => ordersBefore(on, { ...filter, projectId }, before, limit),
+      (on, before, limit) => ordersBefore(on, { ...filter, projectId }, { before, limit }),
       (row) => row,
     );
     const names = await this.namesOf(page.items.map((row) => row.project_id));

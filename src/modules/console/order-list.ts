@@ -1,5 +1,4 @@
 /** Lists orders of one project, or of all for operators. Reads only. */
-import type { CsvCell } from '../../platform/support/csv.js';
 import type { OrderKind, OrderStatus } from '../../domain/order-state.js';
 import { invalidField } from '../../domain/errors.js';
 import { momentOf } from '../../domain/moment.js';
@@ -9,9 +8,20 @@ import { given, money, timeOf } from './answers.js';
 import type { OrderLine } from './data-shapes.js';
 import { ID_MAX, STRETCH, type Stretch } from './lists.js';
 
+/** Groups of statuses: rentals that run, orders that are over, and orders whose outcome is open. */
+export const ORDER_STATES = ['running', 'ended', 'attention'] as const;
+export type OrderState = (typeof ORDER_STATES)[number];
+
+const IN_STATE: Readonly<Record<OrderState, string>> = {
+  running: `o.status = 'delivered' AND o.kind = 'rental' AND o.reclaimed_at IS NULL`,
+  ended: `(o.status = 'refunded' OR o.status = 'delivered' AND (o.reclaimed_at IS NOT NULL OR o.kind = 'activation'))`,
+  attention: `(o.needs_attention OR o.status = 'unresolved')`,
+};
+
 export interface OrderFilter {
   readonly projectId?: string | undefined;
   readonly status?: OrderStatus | undefined;
+  readonly state?: OrderState | undefined;
   readonly kind?: OrderKind | undefined;
   readonly receiver?: string | undefined;
   readonly reference?: string | undefined;
@@ -81,8 +91,21 @@ const SKEW_MS = 60_000;
 /** Limits the due orders to the longest overdue ones. */
 const DUE_MAX = 20_000;
 
-/** A condition on a row: SQL up to the operator, and the value after it. */
-type Sought = readonly [condition: string, value: unknown];
+/** A condition on a row: SQL up to the operator, and the value after it; or a whole condition without a value. */
+type Sought = readonly [condition: string, value?: unknown];
+
+/** A part of a list: the orders that follow the order `before`. */
+export interface OrderPart {
+  readonly before: bigint;
+  readonly limit: number;
+  readonly details?: OrderDetails | undefined;
+}
+
+/** Further columns of the rows of a page, and the tables that they come from. */
+export interface OrderDetails {
+  readonly columns: string;
+  readonly joins: string;
+}
 
 /** The rows that an index yields, in list order, and the conditions to filter them by. */
 interface Reading {
@@ -100,27 +123,29 @@ const BY_NUMBER = 'ORDER BY o.id DESC';
  * Returns the orders of the filter that follow the order `before` in the list. May run on any server. Throws 400 for a
  * cursor that no page of this list returned.
  */
-export async function ordersBefore(
+export async function ordersBefore<Row extends OrderListRow = OrderListRow>(
   on: Queryable,
   filter: OrderFilter,
-  before: bigint,
-  limit: number,
-): Promise<Stretch<OrderListRow>> {
-  return new OrderReading(on).read(filter, before, limit);
+  { before, limit, details }: OrderPart,
+): Promise<Stretch<Row>> {
+  return new OrderReading<Row>(on, details).read(filter, before, limit);
 }
 
 export async function newestOrders(on: Queryable, projectId: string, limit: number): Promise<readonly OrderListRow[]> {
-  return (await ordersBefore(on, { projectId }, ID_MAX, limit)).rows.slice(0, limit);
+  return (await ordersBefore(on, { projectId }, { before: ID_MAX, limit })).rows.slice(0, limit);
 }
 
-class OrderReading {
-  constructor(private readonly on: Queryable) {}
+class OrderReading<Row extends OrderListRow> {
+  constructor(
+    private readonly on: Queryable,
+    private readonly details: OrderDetails | undefined,
+  ) {}
 
   /**
    * Lists by time within a project, or for a receiver or reference. Lists all other orders by id, which is nearly the
    * same order.
    */
-  async read(filter: OrderFilter, before: bigint, limit: number): Promise<Stretch<OrderListRow>> {
+  async read(filter: OrderFilter, before: bigint, limit: number): Promise<Stretch<Row>> {
     if (filter.isDue === true) return this.rowsOf(this.due(filter, before), limit);
     const isNamed = filter.receiver !== undefined || filter.reference !== undefined;
     const isByTime = filter.projectId !== undefined || isNamed;
@@ -128,18 +153,19 @@ class OrderReading {
     return this.rowsOf(reading, limit);
   }
 
-  private async rowsOf({ found, params, order, within }: Reading, limit: number): Promise<Stretch<OrderListRow>> {
+  private async rowsOf({ found, params, order, within }: Reading, limit: number): Promise<Stretch<Row>> {
     // Without further conditions, every row of the index matches.
     const isWhole = within.length === 0;
     const all: unknown[] = [...params];
     const numbered = (value: unknown): string => `$${all.push(value).toString()}`;
     const ofStretch = ['SELECT', COLUMNS, found, order, 'LIMIT', numbered(isWhole ? limit + 1 : STRETCH)].join(' ');
-    const wanted = within.map(([condition, value], index) =>
-      [index === 0 ? 'WHERE' : 'AND', condition, numbered(value)].join(' '),
+    const wanted = within.map(([condition, ...values], index) =>
+      [index === 0 ? 'WHERE' : 'AND', condition, ...values.map(numbered)].join(' '),
     );
     const page = ['SELECT * FROM (', ofStretch, ') o', ...wanted, order, 'LIMIT', numbered(limit + 1)].join(' ');
-    const text = ['SELECT o.*,', DELIVERED_IN, 'FROM (', page, ') o', order].join(' ');
-    const rows = await this.on.query<OrderListRow>(text, all);
+    const { columns = '', joins = '' } = this.details ?? {};
+    const text = ['SELECT o.*,', DELIVERED_IN, columns, 'FROM (', page, ') o', joins, order].join(' ');
+    const rows = await this.on.query<Row>(text, all);
     if (rows.length > limit || isWhole) return { rows, endedAt: undefined };
     const place = [params.length + 1, params.length + 2].map((number) => `$${number.toString()}`);
     const stretch = ['SELECT o.id, o.created_at', found, order, 'LIMIT', place[0]].join(' ');
@@ -163,6 +189,7 @@ class OrderReading {
     if (first !== undefined) range.push(`o.${first.column} = ${numbered(filter[first.of])}`);
     const within: Sought[] = others.map(({ column, of }) => [`o.${column} =`, filter[of]]);
     if (filter.kind !== undefined) within.push(['o.kind =', filter.kind]);
+    within.push(...stateConditions(filter));
     const rows = ['FROM orders o WHERE', range.join(' AND '), 'AND o.project_id ='].join(' ');
     if (projectId !== undefined)
       return { found: [rows, numbered(projectId)].join(' '), params, order: BY_TIME, within };
@@ -187,6 +214,7 @@ class OrderReading {
     if (kind !== undefined) within.push(['o.kind =', kind]);
     if (from !== undefined) within.push(['o.created_at >=', momentOf(from)]);
     if (to !== undefined) within.push(['o.created_at <', momentOf(to)]);
+    within.push(...stateConditions(filter));
     const found = ['FROM (', longest, ') o WHERE o.id < $1'].join(' ');
     return { found, params: [before, DUE_MAX], order: BY_NUMBER, within };
   }
@@ -209,6 +237,7 @@ class OrderReading {
     if (status === 'unresolved') range.push(`o.status = 'unresolved'`);
     else if (status !== undefined) within.push(['o.status =', status]);
     if (kind !== undefined) within.push(['o.kind =', kind]);
+    within.push(...stateConditions(filter));
     return { found: `FROM orders o WHERE ${range.join(' AND ')}`, params, order: BY_NUMBER, within };
   }
 
@@ -243,6 +272,8 @@ function attentionConditions({ needsAttention }: OrderFilter): string[] {
   return needsAttention === true ? ['o.needs_attention AND NOT o.test'] : [];
 }
 
+const stateConditions = ({ state }: OrderFilter): Sought[] => (state === undefined ? [] : [[IN_STATE[state]]]);
+
 export function orderLine(row: OrderListRow): OrderLine {
   return given<OrderLine>({
     id: toJsonInteger(row.id),
@@ -261,17 +292,4 @@ export function orderLine(row: OrderListRow): OrderLine {
     delivered_in_ms: row.delivered_in_ms,
     error_code: row.error_code,
   });
-}
-
-export const ORDER_CSV = [
-  ...['order', 'key', 'kind', 'status', 'receive_address', 'energy', 'duration_sec', 'credits', 'usd'],
-  ...['created_at', 'delivered_at', 'ends_at', 'reclaimed_at', 'error_code'],
-];
-
-export function orderCells(row: OrderListRow): readonly CsvCell[] {
-  return [
-    ...[row.id, row.key, row.kind, row.status, row.receive_address, row.energy, row.duration_sec, row.credits],
-    ...[{ decimal: money(row.credits).usd }, row.created_at, row.delivered_at, row.ends_at, row.reclaimed_at],
-    row.error_code,
-  ];
 }

@@ -13,9 +13,17 @@ import { Authority, type ConsoleCaller } from './authority.js';
 import { Person } from './caller.js';
 import { CsvAnswers } from './csv-answers.js';
 import type { NewCount, OperatorOrder, OrderLine, OrderStory, Page, RefundReason } from './data-shapes.js';
-import { AnyText, newSince, OneOf, pageFrom, TimedQuery, type ReadOn } from './lists.js';
+import { AnyText, datedName, newSince, OneOf, pageFrom, TimedQuery, type ReadOn } from './lists.js';
 import { operatorOrder } from './operator-order.js';
-import { ORDER_CSV, orderCells, orderLine, ordersBefore, type OrderListRow } from './order-list.js';
+import { ORDER_CSV, ORDER_CSV_DETAILS, orderCells, type OrderCsvRow } from './order-csv.js';
+import {
+  ORDER_STATES,
+  orderLine,
+  ordersBefore,
+  type OrderDetails,
+  type OrderListRow,
+  type OrderState,
+} from './order-list.js';
 import { OrderRecordReader, type OrderRecord } from './order-records.js';
 import { orderPageOf } from './order-page.js';
 import { refundOf } from './order-texts.js';
@@ -26,6 +34,9 @@ const KINDS: readonly OrderKind[] = ['rental', 'activation'];
 export class OrderQuery extends TimedQuery {
   @OneOf(ORDER_STATUSES)
   declare readonly status?: OrderStatus;
+
+  @OneOf(ORDER_STATES)
+  declare readonly state?: OrderState;
 
   @OneOf(KINDS)
   declare readonly kind?: OrderKind;
@@ -68,9 +79,9 @@ export class OrdersController {
     @Res() response: Response,
   ): Promise<void> {
     await this.csv.write(response, {
-      name: 'orders',
+      name: datedName('orders'),
       columns: ORDER_CSV,
-      read: this.read(project, query),
+      read: this.read<OrderCsvRow>(project, query, ORDER_CSV_DETAILS),
       cells: orderCells,
     });
   }
@@ -96,9 +107,14 @@ export class OrdersController {
     return reason;
   }
 
-  private read(projectId: string, { status, kind, receiver, reference, from, to }: OrderQuery): ReadOn<OrderListRow> {
-    const filter = { projectId, status, kind, receiver, reference, from, to };
-    return (on, before, limit) => ordersBefore(on, filter, before, limit);
+  private read<Row extends OrderListRow = OrderListRow>(
+    projectId: string,
+    query: OrderQuery,
+    details?: OrderDetails,
+  ): ReadOn<Row> {
+    const { status, state, kind, receiver, reference, from, to } = query;
+    const filter = { projectId, status, state, kind, receiver, reference, from, to };
+    return (on, before, limit) => ordersBefore<Row>(on, filter, { before, limit, details });
   }
 
   private async find(project: string, key: string): Promise<OrderRecord> {

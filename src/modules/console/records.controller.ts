@@ -21,7 +21,7 @@ import { money, notFound } from './answers.js';
 import { Authority } from './authority.js';
 import type { LedgerLine, Page, StatementLine } from './data-shapes.js';
 import type { AuditShape, EventShape, RefusedShape } from './integration-shapes.js';
-import { AnyText, csvHeaders, limitOf, pageFrom, TimedQuery } from './lists.js';
+import { AnyText, csvHeaders, datedName, limitOf, pageFrom, TimedQuery } from './lists.js';
 import { ledgerLine } from './order-page.js';
 import { actsBefore, eventsBefore } from './project-records.js';
 
@@ -76,7 +76,7 @@ export class RecordsController {
     @Query() query: LedgerListQuery,
     @Res() response: Response,
   ): Promise<void> {
-    await this.write(response, 'ledger', this.entryPages(project, query));
+    await this.write(response, datedName('ledger'), this.entryPages(project, query));
   }
 
   @Get('statements')

@@ -13,7 +13,7 @@ import { Replica } from '../../platform/database/replica.js';
 import { Authority } from './authority.js';
 import { CsvAnswers } from './csv-answers.js';
 import type { Arrivals, BalanceShape, DepositAddressShape, DepositShape, NewCount, Page } from './data-shapes.js';
-import { AnyText, newSince, OneOf, pageFrom, CountedQuery, type ReadOn } from './lists.js';
+import { AnyText, CountedQuery, datedName, newSince, OneOf, pageFrom, type ReadOn } from './lists.js';
 import { depositsBefore, depositShape, TopUp } from './top-up.service.js';
 
 const READS = { merchant: ['owner', 'member'], operator: ['admin', 'support'], scope: 'project' } as const;
@@ -73,7 +73,7 @@ export class TopUpController {
     @Res() response: Response,
   ): Promise<void> {
     await this.csv.write(response, {
-      name: 'deposits',
+      name: datedName('deposits'),
       columns: CSV_COLUMNS,
       read: this.read(project, query),
       cells: cellsOf,

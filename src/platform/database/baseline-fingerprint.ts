@@ -136,7 +136,7 @@ export const BASELINE_OBJECTS: Readonly<Record<string, string>> = {
   'table reclaim_usage': '8ecede525daf',
   'table reconcile_state': 'b049cad764bb',
   'table recovery_code': 'eb3a702248b4',
-  'table refused_request': 'a63fd14fd1fd',
+  'table refused_request': '0a301005adbf',
   'table rental_use': 'e5cf6cf2685e',
   'table request_nonce': '1d135c4492d4',
   'table sales_stop': 'ee9c27ccf673',

@@ -94,6 +94,10 @@ const FILTERS: readonly (readonly [string, (g: number) => boolean])[] = [
   ['status=refunded', (g) => g % 5 === 0],
   ['status=unresolved', (g) => g === 2],
   ['status=reserved', () => false],
+  ['state=running', (g) => g !== 2 && g % 5 !== 0],
+  ['state=ended', (g) => g % 5 === 0],
+  ['state=attention', (g) => g === 2],
+  [`state=running&receiver=${RECEIVERS[1]}&from=${day(10)}`, (g) => g % 3 === 0 && g % 5 !== 0 && dayOf(g) >= 10],
   ['kind=rental', () => true],
   ['kind=activation', () => false],
   [`receiver=${RECEIVERS[1]}`, (g) => g % 3 === 0],
@@ -186,6 +190,41 @@ it('counts new orders from the newest one that a list had, within its filter', a
     }
   });
   expect([await count('&status=refunded'), await count('')]).toEqual([1, 2]);
+});
+
+it('the CSV has labels, prices, transactions and the receiver’s energy, and the day in its name', async () => {
+  const txid = 'ab'.repeat(32);
+  await asAdmin(test.url, async (client) => {
+    await client.query('SET session_replication_role = replica');
+    const { rows } = await client.query<{ id: string }>(
+      `UPDATE orders SET metadata = '{"shop":"7"}', price_sun = 3575000, trx_usd_e8 = 31234567, energy_fee_sun = 100, expected_uses = 2
+        WHERE project_id = $1 AND key = 'order-28' RETURNING id`,
+      [projects.mine],
+    );
+    const order = rows[0]!.id;
+    await client.query(`INSERT INTO receiver_energy VALUES ($1, 5, 1, 65005, 2)`, [order]);
+    await client.query(`INSERT INTO rental_use VALUES ($1, 64285, 1, 2)`, [order]);
+    await client.query(
+      `WITH delegated AS (INSERT INTO leg (order_id, leg_no, kind, wallet_id, receive_address, amount_sun, energy, status)
+         VALUES ($1, 1, 'rental', 1, 'T', 1, 65000, 'active') RETURNING id)
+       INSERT INTO chain_tx (leg_id, order_id, purpose, status, txid, attempt, wallet_id, raw_data, ref_block_number, expires_at)
+       SELECT id, $1, 'delegate', 'solid', decode($2, 'hex'), 1, 1, '', 1, now() FROM delegated`,
+      [order, txid],
+    );
+  });
+  const { status, text, headers } = await owner.browser.get(
+    `/api/projects/${projects.mine}/orders.csv?reference=invoice-3&from=${day(26)}`,
+  );
+  expect([status, headers['content-disposition']]).toEqual([
+    200,
+    expect.stringMatching(/^attachment; filename="orders-\d{4}-\d{2}-\d{2}\.csv"$/),
+  ]);
+  const [head = '', line = '', ...more] = text.trim().split('\r\n');
+  expect(more).toEqual([]);
+  expect(head).toMatch(
+    /,error_code,reference,metadata,price_trx,trx_usd,burn_price_trx,txids,used_energy,usable_energy_before,usable_energy_after$/,
+  );
+  expect(line).toContain(`,invoice-3,"{""shop"":""7""}",3.575000,0.31234567,13.000000,${txid},64285,5,65005`);
 });
 
 it('finds an order by its reference, in its project and in all of them', async () => {

@@ -56,12 +56,14 @@ interface GroupsProps {
   readonly name: string;
   readonly size?: number;
   readonly withoutCopy?: boolean;
+  /** Keeps an address on one line, in smaller type where the line is short. */
+  readonly isOneLine?: boolean;
 }
 
 /** Shows a text in full, in groups of four. Copying it yields no gaps. */
-export function Groups({ text, name, size = 4, withoutCopy = false }: GroupsProps) {
+export function Groups({ text, name, size = 4, withoutCopy = false, isOneLine = false }: GroupsProps) {
   return (
-    <span className="groups">
+    <span className={isOneLine ? 'groups groups-line' : 'groups'}>
       <span className="groups-text">
         {inGroups(text, size).map((group, index) => (
           <span key={index}>{group}</span>

@@ -19,7 +19,7 @@ export function LoadedPages<Item>({ query, empty, children }: LoadedPagesProps<I
     <Loaded
       query={query}
       lines={6}
-      isEmpty={({ pages }) => pages.every(({ items }) => items.length === 0)}
+      isEmpty={({ pages }) => !hasNextPage && pages.every(({ items }) => items.length === 0)}
       empty={empty}
     >
       {({ pages }) => (

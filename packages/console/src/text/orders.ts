@@ -15,10 +15,12 @@ export const ORDERS = {
   },
   filter: {
     legend: 'Filter the orders',
+    state: 'Show',
+    running: 'Running',
+    ended: 'Ended',
     status: 'Status',
     receiver: 'Receiver address',
     reference: 'Reference',
-    attention: 'Needs attention only',
     csv: 'CSV of these orders',
   },
   empty: 'No orders yet. Buy one from your program with POST /v1/orders; it appears here immediately.',

@@ -7,8 +7,17 @@ import { ORDERS } from '../../text/orders.js';
 import { STATUS } from '../../text/status.js';
 
 const text = ORDERS.filter;
-const NAMES = ['status', 'receiver', 'reference', 'from', 'to'] as const;
+const NAMES = ['state', 'status', 'receiver', 'reference', 'from', 'to'] as const;
 const FIELDS: readonly FilterField<(typeof NAMES)[number]>[] = [
+  {
+    name: 'state',
+    label: text.state,
+    choices: [
+      ['running', text.running],
+      ['ended', text.ended],
+      ['attention', ORDERS.attention],
+    ],
+  },
   { name: 'status', label: text.status, choices: ORDER_STATUSES.map((known) => [known, STATUS.order[known]]) },
   { name: 'receiver', label: text.receiver, lengthMax: 34, isWide: true },
   { name: 'reference', label: text.reference, lengthMax: 64 },

@@ -98,7 +98,7 @@ export function orderColumns<Line extends OrderLine>(projectOf: string | ((line:
     { title: titles.status, cell: (order) => <OrderStatus order={order} /> },
     {
       title: titles.receiver,
-      cell: (order) => <Groups text={order.receive_address} name={titles.receiver} withoutCopy />,
+      cell: (order) => <Groups text={order.receive_address} name={titles.receiver} withoutCopy isOneLine />,
     },
     {
       title: titles.energy,
