@@ -107,6 +107,23 @@ export function settings(at: () => ConsoleCluster, see: (view: View) => View): v
     await until(isDue, ARRIVAL_LIMIT_MS, 'the delivery being due');
   });
 
+  it('times are shown in local time, in UTC or both, as the browser remembers', async () => {
+    const view = await open('/integration/keys');
+    const { page } = view;
+    await at().database.query(`UPDATE api_key SET last_used_at = now() WHERE id = $1`, [at().project.id]);
+    await page.reload();
+    const shown = page.getByRole('table').locator('time').first();
+    const choose = (wanted: string) => page.getByLabel('Times', { exact: true }).selectOption(wanted);
+    expect(await shown.innerText()).toMatch(/E[SD]T.*UTC/);
+    await choose('Local');
+    expect(await shown.innerText()).toMatch(/E[SD]T\s*$/);
+    await page.reload();
+    expect(await shown.innerText()).toMatch(/E[SD]T\s*$/);
+    expect(await view.axe()).toEqual([]);
+    await choose('UTC');
+    expect(await shown.innerText()).toMatch(/^\s*[\d: -]+ UTC\s*$/);
+  });
+
   it('e-mail notifications are chosen, and the mail about an event comes over TLS', async () => {
     const view = await open('/settings/notifications');
     const { page } = view;

@@ -12,6 +12,11 @@ export function grouped(value: Whole): string {
   return fraction === undefined ? apart : `${apart}.${fraction}`;
 }
 
+/** Adds thousands separators to the whole numbers of five or more digits in a sentence. */
+export function groupedIn(text: string): string {
+  return text.replace(/(?<![\w.,-])\d{5,}(?![\w-]|[.,]\d)/g, grouped);
+}
+
 /** Removes trailing zeros, but keeps two decimals. */
 function trimmed(text: string): string {
   return text.replace(/(\.\d\d\d*?)0+$/, '$1');

@@ -21,6 +21,11 @@ export function localDay(at: Date): string {
   return DAY.format(at);
 }
 
+/** Formats as `2026-11-24`. */
+export function utcDay(at: Date): string {
+  return at.toISOString().slice(0, 10);
+}
+
 /** Formats as `13:02:10 UTC`. */
 export function utcClock(at: Date): string {
   return `${at.toISOString().slice(11, 19)} UTC`;
@@ -28,7 +33,7 @@ export function utcClock(at: Date): string {
 
 /** Formats as `2026-11-24 13:02:10 UTC`. */
 export function utcMoment(at: Date): string {
-  return `${at.toISOString().slice(0, 10)} ${utcClock(at)}`;
+  return `${utcDay(at)} ${utcClock(at)}`;
 }
 
 /** Returns true if the local date equals the UTC date at that time. */

@@ -1,9 +1,20 @@
 /** Amounts, times and addresses in the format of every page. */
 import { creditsText, usd, usdExact, type Whole } from '../format/money.js';
 import { inGroups } from '../format/address.js';
-import { isDayOfUtc, isInUtc, isSameDay, localClock, localDay, utcClock, utcMoment, zoneAt } from '../format/time.js';
+import {
+  isDayOfUtc,
+  isInUtc,
+  isSameDay,
+  localClock,
+  localDay,
+  utcClock,
+  utcDay,
+  utcMoment,
+  zoneAt,
+} from '../format/time.js';
 import { COMMON } from '../text/common.js';
 import { CopyButton } from './copy.js';
+import { useTimeChoice } from './time-choice.js';
 
 interface AmountProps {
   readonly credits: Whole;
@@ -30,25 +41,41 @@ interface MomentProps {
   readonly clock?: 'chain' | 'ours';
 }
 
-/** Shows the local time, then UTC, then the name of the chain's clock. Lines break only between these parts. */
+/**
+ * Shows the local time, then UTC, then the name of the chain's clock. The user may choose one of the two times. Lines
+ * break only between these parts.
+ */
 export function Moment({ at, clock }: MomentProps) {
   const moment = new Date(at);
-  const isUtc = isInUtc(moment);
+  const isOnlyUtc = isInUtc(moment);
+  const choice = useTimeChoice();
+  const isLocal = choice !== 'utc' || isOnlyUtc;
+  const isUtc = choice !== 'local' && !isOnlyUtc;
   return (
     <time dateTime={at} className="moment">
-      {!isSameDay(moment, new Date()) && <span>{localDay(moment)},</span>}{' '}
-      <span>
-        {localClock(moment)} {isUtc ? 'UTC' : zoneAt(moment)}
-      </span>{' '}
-      {!isUtc && <span className="dim">{isDayOfUtc(moment) ? utcClock(moment) : utcMoment(moment)}</span>}{' '}
+      {isLocal && (
+        <>
+          {!isSameDay(moment, new Date()) && <span>{localDay(moment)},</span>}{' '}
+          <span>
+            {localClock(moment)} {isOnlyUtc ? 'UTC' : zoneAt(moment)}
+          </span>{' '}
+        </>
+      )}
+      {isUtc && <span {...(isLocal && { className: 'dim' })}>{utcText(moment, isLocal)}</span>}{' '}
       {clock !== undefined && (
         <span className="dim">
-          {!isUtc && '· '}
+          {isUtc && '· '}
           {clock === 'chain' ? COMMON.chainClock : COMMON.ourClock}
         </span>
       )}
     </time>
   );
+}
+
+/** Leaves out the date where the local time beside it has the same one, and alone if it is today's. */
+function utcText(moment: Date, isBesideLocal: boolean): string {
+  const isClear = isBesideLocal ? isDayOfUtc(moment) : utcDay(moment) === utcDay(new Date());
+  return isClear ? utcClock(moment) : utcMoment(moment);
 }
 
 interface GroupsProps {

@@ -20,6 +20,7 @@ import { pathOf, type ProjectOnPage } from './project.js';
 import { Search } from './search.js';
 import { ServiceFoot } from './service-foot.js';
 import { ThemeSwitch } from './theme-switch.js';
+import { TimeSwitch } from './time-switch.js';
 
 interface ShellProps {
   readonly session: SessionAnswer;
@@ -152,6 +153,7 @@ function Account({ session }: { readonly session: SessionAnswer }) {
       <p className="account-name rail-word">{session.person.email}</p>
       <div className="rail-word">
         <ThemeSwitch />
+        <TimeSwitch />
       </div>
       <button type="button" className="nav-link" title={COMMON.signOut} onClick={() => leave.run()}>
         <Icon name="out" />

@@ -37,7 +37,6 @@ export const COMMON = {
   ourClock: 'our clock',
   requestId: 'Request ID',
   asOf: (time: string) => `as of ${time}`,
-  inZone: (zone: string) => `Times are in your time zone (${zone}), followed by UTC.`,
   offline: {
     title: 'Offline',
     body: 'The console is unreachable. This page may be out of date, and changes are not sent until you are connected again.',
@@ -63,6 +62,7 @@ export const COMMON = {
     title: 'You belong to no project',
     body: 'Ask an owner of a project or the operator for an invitation.',
   },
+  times: { label: 'Times', both: 'Local and UTC', local: 'Local', utc: 'UTC' },
   theme: { label: 'Colours', auto: 'System', light: 'Light', dark: 'Dark' },
   menu: 'Main',
   more_nav: 'More',

@@ -1,6 +1,6 @@
 /** Columns shared by every list of deposits. */
 import type { DepositShape } from '../../../../../src/modules/console/data-shapes.js';
-import { assetText } from '../../format/money.js';
+import { assetText, grouped } from '../../format/money.js';
 import { Amount, Groups, Moment } from '../../parts/figures.js';
 import type { Column } from '../../parts/lines.js';
 import { DepositStatus } from '../../parts/status.js';
@@ -44,7 +44,7 @@ export const DEPOSIT_COLUMNS: readonly Column<DepositShape>[] = [
     title: titles.block,
     cell: (deposit) => (
       <>
-        {deposit.block_number.toLocaleString('en')}
+        {grouped(deposit.block_number)}
         <details className="help-inline">
           <summary>{TOP_UP.arriving.transaction}</summary>
           <Groups text={deposit.txid} name={TOP_UP.arriving.transaction} size={8} />

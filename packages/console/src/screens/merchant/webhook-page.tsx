@@ -11,6 +11,7 @@ import type {
 import { useAct } from '../../api/act.js';
 import { post } from '../../api/client.js';
 import { usePages, useProjectData } from '../../api/project-data.js';
+import { grouped } from '../../format/money.js';
 import { Moment } from '../../parts/figures.js';
 import { Facts, Lines, type Column } from '../../parts/lines.js';
 import { Loaded } from '../../parts/loaded.js';
@@ -141,7 +142,7 @@ function columnsOf(pagePath: string, resend: ((delivery: DeliveryShape) => void)
       ),
     },
     { title: titles.status, cell: ({ status }) => <DeliveryStatus status={status} /> },
-    { title: titles.tries, cell: ({ attempts }) => attempts.toString(), isFigure: true },
+    { title: titles.tries, cell: ({ attempts }) => grouped(attempts), isFigure: true },
     {
       title: titles.answer,
       cell: ({ last_status: status, last_error: error, last_answer: answer }) => (

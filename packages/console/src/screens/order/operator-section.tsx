@@ -1,6 +1,6 @@
 /** Details of an order for the operator only: legs, attempts with evidence, and sends. */
 import type { OperatorOrder } from '../../../../../src/modules/console/data-shapes.js';
-import { trx } from '../../format/money.js';
+import { grouped, trx } from '../../format/money.js';
 import { Groups, Moment } from '../../parts/figures.js';
 import { Lines, type Column } from '../../parts/lines.js';
 import { Section } from '../../parts/page.js';
@@ -24,7 +24,7 @@ const ATTEMPTS: readonly Column<OperatorOrder['attempts'][number]>[] = [
   { title: titles.purpose, cell: ({ purpose, attempt }) => `${purpose} ${attempt.toString()}` },
   { title: titles.status, cell: ({ status }) => status },
   { title: titles.txid, cell: ({ txid }) => <Groups text={txid} name={titles.txid} size={8} /> },
-  { title: titles.sends, cell: ({ sends }) => sends.toString(), isFigure: true },
+  { title: titles.sends, cell: ({ sends }) => grouped(sends), isFigure: true },
   {
     title: text.evidence,
     cell: ({ evidence }) => (evidence === undefined ? '–' : <code>{JSON.stringify(evidence)}</code>),

@@ -5,6 +5,7 @@ import type { OrderDelivery } from '../../../../../src/modules/console/data-shap
 import type { OrderHistory } from '../../api/order-history.js';
 import { useAct } from '../../api/act.js';
 import { post } from '../../api/client.js';
+import { grouped } from '../../format/money.js';
 import { CopyButton } from '../../parts/copy.js';
 import { Groups, Moment } from '../../parts/figures.js';
 import { Facts, Lines, type Column } from '../../parts/lines.js';
@@ -58,7 +59,7 @@ type EventLine = OrderHistory['events'][number];
 const eventText = ORDER.events;
 const EVENT_COLUMNS: readonly Column<EventLine>[] = [
   { title: eventText.columns.type, cell: ({ type }) => <code>{type}</code> },
-  { title: eventText.columns.position, cell: ({ position }) => position.toString() },
+  { title: eventText.columns.position, cell: ({ position }) => grouped(position) },
   { title: eventText.columns.when, cell: ({ timestamp }) => <Moment at={timestamp} /> },
 ];
 
@@ -109,7 +110,7 @@ export function DeliveriesSection({ deliveries }: { readonly deliveries: readonl
       ),
     },
     { title: text.columns.status, cell: ({ status }) => <DeliveryStatus status={status} /> },
-    { title: text.columns.tries, cell: ({ attempts }) => attempts.toString() },
+    { title: text.columns.tries, cell: ({ attempts }) => grouped(attempts) },
     {
       title: text.columns.last,
       cell: (delivery) => (

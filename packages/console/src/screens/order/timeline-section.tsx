@@ -1,6 +1,6 @@
 /** The order's timeline. Chain time and database time have separate columns. */
 import type { OrderMoment } from '../../../../../src/modules/console/data-shapes.js';
-import { grouped } from '../../format/money.js';
+import { grouped, groupedIn } from '../../format/money.js';
 import { Groups, Moment } from '../../parts/figures.js';
 import { Lines, type Column } from '../../parts/lines.js';
 import { Section } from '../../parts/page.js';
@@ -8,7 +8,7 @@ import { ORDER } from '../../text/orders.js';
 
 const text = ORDER.timeline;
 const COLUMNS: readonly Column<OrderMoment>[] = [
-  { title: text.what, cell: ({ what }) => <strong>{what}</strong> },
+  { title: text.what, cell: ({ what }) => <strong>{groupedIn(what)}</strong> },
   { title: text.ours, cell: ({ at }) => (at === undefined ? '–' : <Moment at={at} />) },
   { title: text.chain, cell: ({ chain_at: at }) => (at === undefined ? '–' : <Moment at={at} />) },
   {

@@ -1,0 +1,27 @@
+// Numbers as every page of the console shows them.
+import { assetText, grouped, groupedIn, rateText, usd, usdExact } from '../../../packages/console/src/format/money.js';
+
+it('every whole number has commas between thousands, and every fraction a point', () => {
+  expect([grouped(65_000), grouped('1234567.5'), assetText('1500.000000', 'TRX')]).toEqual([
+    '65,000',
+    '1,234,567.5',
+    '1,500.00 TRX',
+  ]);
+  expect([usd(12_345_678_900_000), usdExact(35_750_000), rateText('0.31200000')]).toEqual([
+    '$1,234,567.89',
+    '$3.575',
+    '0.312',
+  ]);
+});
+
+it.each([
+  ['Delegated in block 71234567', 'Delegated in block 71,234,567'],
+  [
+    'rental of 65000 energy for 3600 s to TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF',
+    'rental of 65,000 energy for 3600 s to TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF',
+  ],
+  ['invoice-202611 at 12345.50', 'invoice-202611 at 12345.50'],
+  ['dep_123456 of 2026-11-24', 'dep_123456 of 2026-11-24'],
+])('the sentence “%s” is shown as “%s”', (text, shown) => {
+  expect(groupedIn(text)).toBe(shown);
+});
