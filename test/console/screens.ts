@@ -78,6 +78,7 @@ export const SCREENS: readonly Screen[] = [
   },
   { name: 'ledger', url: within('/billing/ledger'), as: owner, ready: table },
   { name: 'statements', url: within('/billing/statements'), as: owner, ready: text('No statements yet') },
+  { name: 'statement-open', url: within('/billing/statements/open'), as: owner, ready: text('Opening balance') },
   { name: 'keys', url: within('/integration/keys'), as: owner, ready: table },
   {
     name: 'key-rotation',

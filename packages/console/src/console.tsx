@@ -15,6 +15,7 @@ import { PlaygroundPage } from './screens/merchant/playground-page.js';
 import { ProjectSettingsPage } from './screens/merchant/project-settings-page.js';
 import { RequestsPage } from './screens/merchant/requests-page.js';
 import { SourcesPage } from './screens/merchant/sources-page.js';
+import { StatementPage } from './screens/merchant/statement-page.js';
 import { StatementsPage } from './screens/merchant/statements-page.js';
 import { TopUpPage } from './screens/merchant/top-up-page.js';
 import { WebhookPage } from './screens/merchant/webhook-page.js';
@@ -126,6 +127,9 @@ function ProjectPages({ id }: { readonly id: string }) {
       <Route path="/p/:project/billing/top-up" component={TopUpPage} />
       <Route path="/p/:project/billing/ledger" component={LedgerPage} />
       <Route path="/p/:project/billing/statements" component={StatementsPage} />
+      <Route path="/p/:project/billing/statements/:number">
+        {({ number }) => <StatementPage key={number} number={number} />}
+      </Route>
       <Route path="/p/:project/integration/keys" component={KeysPage} />
       <Route path="/p/:project/integration/webhooks" component={WebhooksPage} />
       <Route path="/p/:project/integration/webhooks/:id">

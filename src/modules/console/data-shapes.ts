@@ -413,7 +413,7 @@ export interface LedgerLine {
   readonly reference?: string;
 }
 
-/** `GET /statements` → `Page<StatementLine>`; `GET /statements/{number}.csv`. */
+/** `GET /statements` → `Page<StatementLine>`; `GET /statements/{number or open}.csv`. */
 export interface StatementLine {
   readonly number: number;
   readonly month: string;
@@ -424,6 +424,22 @@ export interface StatementLine {
   readonly entries: number;
   readonly totals: Readonly<Record<LedgerKind, Money>>;
   readonly closed_at: string;
+}
+
+/**
+ * `GET /statement/{number}`, and `GET /statement/open` for the entries that are in no statement yet: until `to`, which
+ * is now. The open month has no number and is not closed; with more than 100 000 entries it has no sums.
+ */
+export interface OneStatement {
+  readonly number?: number;
+  readonly month: string;
+  readonly from: string;
+  readonly to: string;
+  readonly opening: Money;
+  readonly closing?: Money;
+  readonly entries?: number;
+  readonly totals?: Readonly<Record<LedgerKind, Money>>;
+  readonly closed_at?: string;
 }
 
 export type DeliveryStatusName = 'pending' | 'delivered' | 'failed' | 'dropped';

@@ -11,6 +11,7 @@ import { RequestHistory } from '../requests/request-history.js';
 import { refusedPageBody } from '../requests/requests.dto.js';
 import type { EntryRow } from '../statements/entry-rows.js';
 import { LedgerList } from '../statements/ledger-list.js';
+import { OpenMonths } from '../statements/open-month.js';
 import { StatementCsv } from '../statements/statement-csv.js';
 import { StatementList } from '../statements/statement-list.js';
 import { jsonOf, statementBody } from '../statements/statements.dto.js';
@@ -19,13 +20,15 @@ import { Replica } from '../../platform/database/replica.js';
 import { csvLine, forPeople } from '../../platform/support/csv.js';
 import { money, notFound } from './answers.js';
 import { Authority } from './authority.js';
-import type { LedgerLine, Page, StatementLine } from './data-shapes.js';
+import type { LedgerLine, OneStatement, Page, StatementLine } from './data-shapes.js';
 import type { AuditShape, EventShape, RefusedShape } from './integration-shapes.js';
 import { AnyText, csvHeaders, datedName, limitOf, pageFrom, TimedQuery } from './lists.js';
 import { ledgerLine } from './order-page.js';
 import { actsBefore, eventsBefore } from './project-records.js';
 
 const READS = { merchant: ['owner', 'member'], operator: ['admin', 'support'], scope: 'project' } as const;
+/** Names the open month where others have their number. */
+const OPEN = 'open';
 const CSV_ROWS_MAX = 100_000;
 const CSV_PAGE = 1000;
 const LEDGER_CSV = [
@@ -56,6 +59,7 @@ export class RecordsController {
   constructor(
     private readonly ledger: LedgerList,
     private readonly statements: StatementList,
+    private readonly open: OpenMonths,
     private readonly lines: StatementCsv,
     private readonly requests: RequestHistory,
     private readonly replica: Replica,
@@ -93,14 +97,23 @@ export class RecordsController {
     @Param('file') file: string,
     @Res() response: Response,
   ): Promise<void> {
-    const number = /^(\d{1,9})\.csv$/.exec(file)?.[1];
-    const statement = number === undefined ? undefined : await this.statements.find(project, number);
-    if (statement === undefined) throw notFound('statement');
+    const name = /^(\d{1,9}|open)\.csv$/.exec(file)?.[1];
+    const isOpen = name === OPEN;
+    const statement = isOpen ? (await this.open.read(project)).statement : await this.find(project, name);
     await this.write(
       response,
-      `statement-${statement.month.slice(0, 7)}`,
+      isOpen ? datedName('statement-until') : `statement-${statement.month.slice(0, 7)}`,
       this.lines.pages(statement, (read) => read()),
     );
+  }
+
+  @Get('statement/:number')
+  @Authority(READS)
+  async statement(@Param('project_id') project: string, @Param('number') number: string): Promise<OneStatement> {
+    if (number !== OPEN) return statementLine(await this.find(project, number));
+    const { statement, isWhole } = await this.open.read(project);
+    const { number: _number, closed_at: _closedAt, closing, entries, totals, ...line } = statementLine(statement);
+    return { ...line, ...(isWhole && { closing, entries, totals }) };
   }
 
   @Get('events')
@@ -134,6 +147,13 @@ export class RecordsController {
       ...(reason !== null && { reason }),
       ...(detail !== null && { detail }),
     }));
+  }
+
+  /** Throws 404. */
+  private async find(project: string, number: string | undefined): Promise<LedgerStatement> {
+    const statement = number === undefined ? undefined : await this.statements.find(project, number);
+    if (statement === undefined) throw notFound('statement');
+    return statement;
   }
 
   private async *entryPages(project: string, query: LedgerListQuery): AsyncGenerator<string, void, undefined> {

@@ -3,12 +3,13 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { LedgerStatement } from '../../platform/database/entities/statement.entity.js';
 import { LedgerList } from './ledger-list.js';
+import { OpenMonths } from './open-month.js';
 import { StatementCsv } from './statement-csv.js';
 import { StatementList } from './statement-list.js';
 
 @Module({
   imports: [TypeOrmModule.forFeature([LedgerStatement])],
-  providers: [LedgerList, StatementCsv, StatementList],
-  exports: [LedgerList, StatementCsv, StatementList],
+  providers: [LedgerList, OpenMonths, StatementCsv, StatementList],
+  exports: [LedgerList, OpenMonths, StatementCsv, StatementList],
 })
 export class StatementsModule {}

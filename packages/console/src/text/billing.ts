@@ -32,5 +32,26 @@ export const STATEMENTS = {
     file: 'File',
   },
   csv: 'CSV',
+  openMonth: 'Statement of the open month',
   empty: 'No statements yet. The first appears on the first day of next month.',
+} as const;
+
+export const STATEMENT = {
+  title: (number: number | string) => `Statement ${number.toString()}`,
+  open: 'Open month',
+  back: 'All statements',
+  print: 'Print',
+  csv: 'CSV of its entries',
+  project: 'Project',
+  merchantId: 'Merchant ID',
+  period: 'Period',
+  periodText: (from: string, to: string) => `${from} to ${to}`,
+  opening: 'Opening balance',
+  closing: 'Closing balance',
+  balance: 'Balance until now',
+  entries: 'Entries',
+  closedAt: 'Closed',
+  notFinal: 'Not final: its entries until now. The statement is closed on the first day of next month.',
+  tooMany: 'This month has more than 100,000 entries. Its sums appear when it is closed; the CSV has each entry.',
+  final: 'Final: a closed month never changes.',
 } as const;

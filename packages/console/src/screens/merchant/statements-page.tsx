@@ -1,11 +1,12 @@
 /** The closed months of a project. */
+import { Link } from 'wouter';
 import type { StatementLine } from '../../../../../src/modules/console/data-shapes.js';
 import { usePages } from '../../api/project-data.js';
 import { grouped, usd } from '../../format/money.js';
 import { Lines, type Column } from '../../parts/lines.js';
 import { LoadedPages } from '../../parts/loaded-pages.js';
 import { Page } from '../../parts/page.js';
-import { useProject } from '../../shell/project.js';
+import { pathOf, useProject } from '../../shell/project.js';
 import { STATEMENTS } from '../../text/billing.js';
 import { NAV } from '../../text/nav.js';
 import { BillingNav } from '../../shell/subnav.js';
@@ -17,7 +18,14 @@ export function StatementsPage() {
   const statements = usePages<StatementLine>(['project', id], `${api}/statements`);
   const columns: Column<StatementLine>[] = [
     { title: titles.number, cell: ({ number }) => number.toString() },
-    { title: titles.month, cell: ({ month }) => <strong>{month}</strong> },
+    {
+      title: titles.month,
+      cell: ({ number, month }) => (
+        <Link href={pathOf(id, `/billing/statements/${number.toString()}`)} className="order-link">
+          {month}
+        </Link>
+      ),
+    },
     { title: titles.opening, cell: ({ opening }) => usd(opening.credits), isFigure: true },
     { title: titles.closing, cell: ({ closing }) => usd(closing.credits), isFigure: true },
     { title: titles.entries, cell: ({ entries }) => grouped(entries), isFigure: true },
@@ -33,6 +41,11 @@ export function StatementsPage() {
   ];
   return (
     <Page title={NAV.statements} lead={STATEMENTS.lead} above={<BillingNav />}>
+      <p>
+        <Link href={pathOf(id, '/billing/statements/open')} className="crumb">
+          {STATEMENTS.openMonth}
+        </Link>
+      </p>
       <LoadedPages query={statements} empty={<p>{STATEMENTS.empty}</p>}>
         {(items) => (
           <Lines

@@ -1,0 +1,87 @@
+/** One statement, or the open month so far, as a sheet to print. */
+import { Button } from '@mantine/core';
+import { Link } from 'wouter';
+import type { LedgerKind, OneStatement } from '../../../../../src/modules/console/data-shapes.js';
+import { useProjectData } from '../../api/project-data.js';
+import { grouped } from '../../format/money.js';
+import { utcMoment } from '../../format/time.js';
+import { Amount } from '../../parts/figures.js';
+import { Facts } from '../../parts/lines.js';
+import { Loaded } from '../../parts/loaded.js';
+import { Page } from '../../parts/page.js';
+import { pathOf, useProject } from '../../shell/project.js';
+import { BillingNav } from '../../shell/subnav.js';
+import { LEDGER, STATEMENT } from '../../text/billing.js';
+
+const text = STATEMENT;
+const KINDS = ['deposit', 'topup', 'charge', 'refund', 'compensation', 'adjustment'] as const satisfies LedgerKind[];
+
+export function StatementPage({ number }: { readonly number: string }) {
+  const { id, api } = useProject();
+  const name = encodeURIComponent(number);
+  const statement = useProjectData<OneStatement>(`/statement/${name}`);
+  return (
+    <Page
+      title={number === 'open' ? text.open : text.title(number)}
+      above={
+        <>
+          <BillingNav />
+          <p>
+            <Link href={pathOf(id, '/billing/statements')} className="crumb">
+              ← {text.back}
+            </Link>
+          </p>
+        </>
+      }
+      actions={
+        <>
+          <a className="crumb" href={`${api}/statements/${name}.csv`} download>
+            {text.csv}
+          </a>
+          <Button variant="default" onClick={() => print()}>
+            {text.print}
+          </Button>
+        </>
+      }
+    >
+      <Loaded query={statement} lines={8}>
+        {(data) => <Sheet statement={data} />}
+      </Loaded>
+    </Page>
+  );
+}
+
+function Sheet({ statement }: { readonly statement: OneStatement }) {
+  const { id, membership } = useProject();
+  const { number, month, from, to, opening, closing, entries, totals, closed_at: closedAt } = statement;
+  const moved = KINDS.filter((kind) => totals !== undefined && totals[kind].credits !== 0);
+  return (
+    <article className="receipt" data-print>
+      <h2>
+        {number === undefined ? text.open : text.title(number)} {month}
+      </h2>
+      <Facts
+        of={[
+          [text.project, membership?.name],
+          [
+            text.merchantId,
+            <span key="id" className="mono">
+              {id}
+            </span>,
+          ],
+          [text.period, text.periodText(utcMoment(new Date(from)), utcMoment(new Date(to)))],
+          [text.opening, <Amount key="opening" credits={opening.credits} />],
+          ...moved.map(
+            (kind) =>
+              [LEDGER.kinds[kind], <Amount key={kind} credits={totals?.[kind].credits ?? 0} isSigned />] as const,
+          ),
+          [number === undefined ? text.balance : text.closing, closing && <Amount credits={closing.credits} />],
+          [text.entries, entries === undefined ? undefined : grouped(entries)],
+          [text.closedAt, closedAt && utcMoment(new Date(closedAt))],
+        ]}
+      />
+      {totals === undefined && <p>{text.tooMany}</p>}
+      <p className="dim">{number === undefined ? text.notFinal : text.final}</p>
+    </article>
+  );
+}

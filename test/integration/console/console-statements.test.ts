@@ -1,0 +1,109 @@
+// Statements in the consoles: closed months, and the open month so far, whose file and sums agree with the ledger.
+import { Ledger } from '../../../src/modules/billing/ledger.js';
+import { Sealers } from '../../../src/platform/support/sealers.js';
+import { readSealKeys } from '../../../src/platform/config/config.js';
+import { credits } from '../../../src/domain/units.js';
+import { seedCanaries } from '../../../src/platform/database/migrate.js';
+import { openConsole, type Account, type TestConsole } from '../../support/console/console-fixture.js';
+import { AUTHOR } from '../../support/api/factory.js';
+import { asAdmin } from '../../setup/admin.js';
+import { cliWith, settings, TEST_MASTER_KEY } from '../../support/cli.js';
+import { createTestDatabase, type TestDatabase } from '../../setup/database.js';
+
+const USD = 10_000_000;
+
+let test: TestDatabase;
+let merchants: TestConsole;
+let operators: TestConsole;
+let ledger: Ledger;
+let owner: Account;
+let member: Account;
+let [project, other] = ['', ''];
+
+beforeAll(async () => {
+  test = await createTestDatabase();
+  await seedCanaries(test.url, new Sealers({ sealKeys: readSealKeys({ MASTER_KEY: TEST_MASTER_KEY }) }).held);
+  const cli = cliWith(settings(test.url));
+  const made = async (name: string): Promise<string> =>
+    ((await cli('project', 'create', '--name', name, '--json')).json() as { merchant: string }).merchant;
+  [project, other] = [await made('Mine'), await made('Theirs')];
+  merchants = await openConsole(test.url, 'merchant');
+  operators = await openConsole(test.url, 'operator');
+  ledger = operators.app.get(Ledger);
+  owner = await merchants.signedIn('owner', project);
+  member = await merchants.signedIn('member', project);
+});
+
+afterAll(async () => {
+  await operators.close();
+  await merchants.close();
+  await test.drop();
+});
+
+const of = (rest: string): string => `/api/projects/${project}${rest}`;
+const month = (): string => new Date().toISOString().slice(0, 7);
+
+/** Closes a statement of all entries so far, as if a month ended now. */
+async function close(): Promise<void> {
+  await asAdmin(test.url, async (client) => {
+    await client.query('SET session_replication_role = replica');
+    await client.query(
+      `INSERT INTO statement (project_id, number, month, ends_at, entries_to, rest_from, first_at, lines, opening_credits, charge_credits,
+         refund_credits, compensation_credits, deposit_credits, topup_credits, adjustment_credits, closing_credits)
+       SELECT $1, 1, date_trunc('month', now() AT TIME ZONE 'UTC')::date, now(), max(id), max(id) + 1, min(created_at), count(*), 0, 0, 0, 0, 0,
+         sum(credits), 0, sum(credits) FROM credit_entry WHERE project_id = $1`,
+      [project],
+    );
+  });
+}
+
+it('an open month without entries has its opening balance alone', async () => {
+  const { status, body } = await owner.browser.get(of('/statement/open'));
+  expect([status, body]).toMatchObject([
+    200,
+    { month: month(), opening: { credits: 0 }, closing: { credits: 0 }, entries: 0 },
+  ]);
+  expect([body.number, body.closed_at]).toEqual([undefined, undefined]);
+  const { text } = await owner.browser.get(of('/statements/open.csv'));
+  expect(text.trim().split('\r\n')).toHaveLength(1);
+});
+
+it('the open month begins after the last statement, and its file has the same entries', async () => {
+  for (const usd of [1, 2, 3]) await ledger.topUp(project, credits(usd * USD), `bank-${usd.toString()}`, AUTHOR);
+  const before = (await member.browser.get(of('/statement/open'))).body;
+  expect(before).toMatchObject({
+    opening: { credits: 0 },
+    closing: { credits: 6 * USD, usd: '6.000000' },
+    entries: 3,
+    totals: { topup: { credits: 6 * USD }, charge: { credits: 0 } },
+  });
+  await close();
+  await ledger.topUp(project, credits(4 * USD), 'bank-4', AUTHOR);
+  await ledger.adjust(project, credits(-USD), 'corrected', AUTHOR);
+  const { body } = await owner.browser.get(of('/statement/open'));
+  expect(body).toMatchObject({
+    opening: { credits: 6 * USD },
+    closing: { credits: 9 * USD },
+    entries: 2,
+    totals: { topup: { credits: 4 * USD }, adjustment: { credits: -USD } },
+  });
+  const balance = (await owner.browser.get(of('/balance'))).body.balance;
+  expect(body.closing).toEqual(balance);
+  const csv = await owner.browser.get(of('/statements/open.csv'));
+  expect(csv.headers['content-disposition']).toMatch(/filename="statement-until-\d{4}-\d{2}-\d{2}\.csv"$/);
+  const [, ...lines] = csv.text.trim().split('\r\n');
+  expect(lines.map((line) => /bank-\d|corrected/.exec(line)?.[0])).toEqual(['bank-4', 'corrected']);
+  expect(lines[1]).toContain(`,${(9 * USD).toString()},`);
+});
+
+it('a closed statement is read by its number, in its project only', async () => {
+  const { status, body } = await owner.browser.get(of('/statement/1'));
+  expect([status, body]).toMatchObject([200, { number: 1, entries: 3, closing: { credits: 6 * USD } }]);
+  expect(body.closed_at).toEqual(expect.any(String));
+  for (const path of ['/statement/2', '/statement/x', '/statement/open.csv', '/statements/opened.csv']) {
+    expect([path, (await owner.browser.get(of(path))).status]).toEqual([path, 404]);
+  }
+  const stranger = await merchants.signedIn('owner', other);
+  expect((await stranger.browser.get(of('/statement/1'))).status).toBe(404);
+  expect((await stranger.browser.get(`/api/projects/${other}/statement/1`)).status).toBe(404);
+});
