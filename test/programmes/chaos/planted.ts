@@ -23,6 +23,7 @@ import { PLANTED_DEPOSITS } from './planted-deposits.js';
 import { PLANTED_TOKENS } from './planted-tokens.js';
 import { PLANTED_EXTENSIONS } from './planted-extensions.js';
 import { PLANTED_OUTAGES } from './planted-outages.js';
+import { PLANTED_MERCHANT_PAGES } from './planted-merchant-pages.js';
 import { PLANTED_MESSAGES } from './planted-messages.js';
 import { PLANTED_IN_RECORDS } from './planted-in-records.js';
 import { PLANTED_IN_TESTS } from './planted-in-tests.js';
@@ -55,6 +56,7 @@ export const PLANTED: readonly PlantedBug[] = [
   ...PLANTED_EDGES,
   ...PLANTED_MESSAGES,
   ...PLANTED_OUTAGES,
+  ...PLANTED_MERCHANT_PAGES,
   ...PLANTED_CLOCKS,
   ...PLANTED_IN_COMPANY,
   ...PLANTED_IN_DOUBT,
