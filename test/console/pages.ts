@@ -59,7 +59,7 @@ export function pages(at: () => ConsoleCluster, see: (view: View) => View): void
     const view = await open('/orders');
     const { page } = view;
     const link = page.getByRole('link', { name: 'running-now' });
-    await page.getByLabel('Show', { exact: true }).selectOption('Running');
+    await page.getByRole('combobox', { name: 'Show' }).selectOption('Running');
     await button(view, 'Apply').click();
     await page.waitForURL(/state=running/);
     await link.waitFor();
@@ -75,7 +75,7 @@ export function pages(at: () => ConsoleCluster, see: (view: View) => View): void
     }
     await page.setViewportSize({ width: 1440, height: 900 });
     for (const state of ['Ended', 'Needs attention']) {
-      await page.getByLabel('Show', { exact: true }).selectOption(state);
+      await page.getByRole('combobox', { name: 'Show' }).selectOption(state);
       await button(view, 'Apply').click();
       await link.waitFor({ state: 'detached' });
     }
@@ -150,7 +150,7 @@ export function pages(at: () => ConsoleCluster, see: (view: View) => View): void
       const contact = foot.getByRole('link', { name: 'Contact the operator' });
       expect(await contact.getAttribute('href')).toBe('mailto:help@energy.example');
       await page.locator('.project-state', { hasText: 'Live' }).waitFor();
-      expect(await page.getByLabel('Project', { exact: true }).locator('option:checked').textContent()).toBe(
+      expect(await page.getByRole('combobox', { name: 'Project' }).locator('option:checked').textContent()).toBe(
         project.name,
       );
       await page.setViewportSize({ width: 390, height: 780 });

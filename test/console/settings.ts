@@ -113,7 +113,7 @@ export function settings(at: () => ConsoleCluster, see: (view: View) => View): v
     await at().database.query(`UPDATE api_key SET last_used_at = now() WHERE id = $1`, [at().project.id]);
     await page.reload();
     const shown = page.getByRole('table').locator('time').first();
-    const choose = (wanted: string) => page.getByLabel('Times', { exact: true }).selectOption(wanted);
+    const choose = (wanted: string) => page.getByRole('combobox', { name: 'Times' }).selectOption(wanted);
     expect(await shown.innerText()).toMatch(/E[SD]T.*UTC/);
     await choose('Local');
     expect(await shown.innerText()).toMatch(/E[SD]T\s*$/);
