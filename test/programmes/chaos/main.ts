@@ -212,7 +212,7 @@ function printRound(round: number, outcome: RoundOutcome, tookMs: number): void 
     `round ${round.toString().padStart(3)}  ${seconds(tookMs)}, over ${seconds(outcome.healedMs)} after healing; ${orders.join(', ')}`,
   );
   console.log(`  ${[...outcome.fired].map(([name, times]) => `${name} ×${times.toString()}`).join('; ')}`);
-  for (const violation of outcome.violations) console.log(`  VIOLATION ${violation.slice(0, 1000)}`);
+  for (const violation of outcome.violations) console.log(`  VIOLATION ${violation.slice(0, 3000)}`);
 }
 
 /** Prints the fired faults and returns the number of planned faults that never fired. */

@@ -36,6 +36,16 @@ const RENTALS = `SELECT o.key, o.receive_address AS receiver, o.energy::text, o.
 /** A wallet that failed to deliver is left out for five minutes or longer, and top-ups may wait for its room. */
 const HELD = `SELECT address FROM pool_wallet WHERE delivery_held_until IS NOT NULL OR delivery_fault IS NOT NULL`;
 
+/** What a top-up found: the room of each wallet, and when it is tried again. */
+const ROOM = `SELECT json_build_object(
+    'wallets', (SELECT json_agg(json_build_object('status', w.status, 'sells', w.sells_until > clock_timestamp(),
+        'free_sun', s.free_sun, 'free_transactions', s.free_transactions))
+      FROM pool_wallet w CROSS JOIN LATERAL (
+        SELECT sum(free_sun) AS free_sun, sum(free_transactions) AS free_transactions FROM pool_slot WHERE wallet_id = w.id) s
+      WHERE w.role = 'pool'),
+    'top_up_after', (SELECT max(top_up_after) FROM orders WHERE key LIKE $1 AND reclaimed_at IS NULL),
+    'now', clock_timestamp()) AS found`;
+
 const STATUS = `SELECT status FROM orders WHERE key = $1`;
 
 interface RentalRow {
@@ -217,7 +227,10 @@ export class Overlapping {
         else if (!shortSince.has(receiver)) shortSince.set(receiver, nowMs);
       }
       const late = [...shortSince].filter(([, sinceMs]) => nowMs - sinceMs > GRACE_MS);
-      if (late.length > 0) return late.map(([receiver]) => short.get(receiver) ?? receiver);
+      if (late.length > 0) {
+        const [room] = await play.read<{ found: object }>(ROOM, [`${play.run}-overlap-%`]);
+        return late.map(([receiver]) => `${short.get(receiver) ?? receiver}; ${JSON.stringify(room?.found)}`);
+      }
       if (isLast && shortSince.size === 0) return [];
       await sleep(LOOK_MS);
     }

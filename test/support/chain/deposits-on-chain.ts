@@ -49,7 +49,10 @@ export async function unlikeChain({
     };
     const rows = await read<{ asset: 'TRX' | 'USDT'; amount: string; undecided: number }>(
       `SELECT asset, sum(amount)::text AS amount,
-          (count(*) FILTER (WHERE status = 'held' OR reason IN ('no_rate', 'not_solid')))::integer AS undecided
+          (count(*) FILTER (WHERE status = 'held' OR reason IN ('no_rate', 'not_solid')))::integer AS undecided,
+          string_agg(DISTINCT coalesce(reason, status), ', ') FILTER (WHERE status <> 'credited') AS why,
+          max(block_at) FILTER (WHERE status <> 'credited') AS newest,
+          (SELECT max(minute) FROM asset_rate r WHERE r.asset = deposit.asset) AS rated_to
          FROM deposit WHERE address = $1 AND status <> 'dropped' GROUP BY asset`,
       [address],
     );
