@@ -8,8 +8,8 @@ import { DEPOSIT_STATUSES } from '../deposits/deposits.dto.js';
 import { Query as QueryClass } from '../../platform/http/body/page-query.js';
 import { fileForPeople } from '../../platform/support/csv.js';
 import { reportCsv } from '../reports/report-csv.js';
+import { Projects } from '../projects/projects.js';
 import { Reports, type ReportBy } from '../reports/report-service.js';
-import { Database } from '../../platform/database/database.js';
 import { Replica } from '../../platform/database/replica.js';
 import { Authority } from './authority.js';
 import type { Page } from './data-shapes.js';
@@ -71,7 +71,7 @@ export class OperationsController {
     private readonly operations: Operations,
     private readonly replica: Replica,
     private readonly reports: Reports,
-    private readonly database: Database,
+    private readonly projects: Projects,
   ) {}
 
   @Get('home')
@@ -111,7 +111,7 @@ export class OperationsController {
       (on, before, limit) => ordersBefore(on, { ...filter, projectId }, { before, limit }),
       (row) => row,
     );
-    const names = await this.namesOf(page.items.map((row) => row.project_id));
+    const names = await this.projects.namesOf(page.items.map((row) => row.project_id));
     return {
       ...page,
       items: page.items.map((row) => ({
@@ -132,7 +132,7 @@ export class OperationsController {
       (on, before, limit) => depositsBefore(on, filter, before, limit),
       (row) => row,
     );
-    const names = await this.namesOf(page.items.map((row) => row.projectId));
+    const names = await this.projects.namesOf(page.items.map((row) => row.projectId));
     return {
       ...page,
       items: page.items.map((row) => ({
@@ -154,14 +154,6 @@ export class OperationsController {
   async reportCsv(@Query() query: ReportQuery, @Res() response: Response): Promise<void> {
     const text = reportCsv(await this.reports.make(termsOf(query)));
     response.writeHead(200, csvHeaders('report')).end(fileForPeople(text));
-  }
-
-  private async namesOf(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
-    const rows = await this.database.query<{ id: string; name: string }>(
-      'SELECT id, name FROM project WHERE id = ANY ($1::uuid[])',
-      [[...new Set(ids)]],
-    );
-    return new Map(rows.map(({ id, name }) => [id, name]));
   }
 }
 

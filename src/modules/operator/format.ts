@@ -20,8 +20,52 @@ export function table(headings: readonly string[], rows: readonly (readonly Cell
   const widths = headings.map((heading, column) =>
     Math.max(heading.length, ...texts.map((row) => row[column]?.length ?? 0)),
   );
-  const width = widths.reduce((sum, each) => sum + each + GAP.length, -GAP.length);
-  if (width > COLUMNS_MAX) return rows.map((row) => entryOf(headings, row)).join('\n\n');
+  if (totalOf(widths) > COLUMNS_MAX) return rows.map((row) => entryOf(headings, row)).join('\n\n');
+  return aligned(headings, texts, widths, isNumeric);
+}
+
+/**
+ * Formats rows of text as a table of at most 80 columns. Shortens the columns of `elastic` in the middle of their
+ * texts, the widest first. `empty`: the text if there are no rows.
+ */
+export function fittedTable(
+  headings: readonly string[],
+  rows: readonly (readonly string[])[],
+  elastic: readonly number[],
+  empty = 'None.',
+): string {
+  if (rows.length === 0) return empty;
+  const widths = headings.map((heading, column) =>
+    Math.max(heading.length, ...rows.map((row) => row[column]?.length ?? 0)),
+  );
+  const roomOf = (column: number): number => (widths[column] ?? 0) - (headings[column]?.length ?? 0);
+  while (totalOf(widths) > COLUMNS_MAX) {
+    const [widest] = elastic
+      .filter((column) => roomOf(column) > 0)
+      .sort((left, right) => (widths[right] ?? 0) - (widths[left] ?? 0));
+    if (widest === undefined) break;
+    widths[widest] = (widths[widest] ?? 0) - 1;
+  }
+  const texts = rows.map((row) => row.map((text, column) => shortened(text, widths[column] ?? 0)));
+  return aligned(headings, texts, widths, []);
+}
+
+const totalOf = (widths: readonly number[]): number =>
+  widths.reduce((sum, each) => sum + each + GAP.length, -GAP.length);
+
+/** Keeps both ends of a text: keys often begin alike and differ at their end. */
+function shortened(text: string, width: number): string {
+  if (text.length <= width) return text;
+  const end = Math.floor((width - 1) / 2);
+  return `${text.slice(0, width - 1 - end)}…${end === 0 ? '' : text.slice(-end)}`;
+}
+
+function aligned(
+  headings: readonly string[],
+  texts: readonly (readonly string[])[],
+  widths: readonly number[],
+  isNumeric: readonly boolean[],
+): string {
   const line = (cells: readonly string[]) =>
     cells
       .map((cell, column) =>

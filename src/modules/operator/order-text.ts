@@ -6,17 +6,39 @@ import type { Leg } from '../../platform/database/entities/leg.entity.js';
 import type { Order } from '../../platform/database/entities/order.entity.js';
 import { durationText, trxText, timeText } from '../../domain/text.js';
 import { ForeignJson } from './cli-context.js';
-import { creditsText, fields, grouped, table } from './format.js';
+import { creditsText, fields, fittedTable, grouped, table } from './format.js';
 import type { OrderDetails, OrderMoment } from '../orders/order-history.js';
 import { describeStanding } from '../orders/order-standing.js';
 import type { Outlook } from '../simulation/transfer-outlook.js';
 import { useJson, useText } from './order-use.js';
 
-export function orderTable(orders: readonly Order[]): string {
-  return table(
-    ['order', 'kind', 'status', 'receiver', 'energy', 'for', 'USD', 'created', 'notes'],
+const PROJECT_AND_KEY = [1, 2];
+
+/** Formats orders as a table of at most 80 columns. `names`: the projects' names by their ids. */
+export function orderTable(orders: readonly Order[], names: ReadonlyMap<string, string>): string {
+  const human = fittedTable(
+    ['order', 'project', 'key', 'status', 'created (UTC)'],
     orders.map((order) => [
       order.id.toString(),
+      names.get(order.projectId) ?? order.projectId,
+      order.key,
+      order.needsAttention ? `${order.status} !` : order.status,
+      timeText(order.createdAt).slice(0, 'YYYY-MM-DD HH:MM'.length),
+    ]),
+    PROJECT_AND_KEY,
+    'No orders match.',
+  );
+  return orders.some(({ needsAttention }) => needsAttention) ? `${human}\n\n! needs attention` : human;
+}
+
+/** Formats orders one after another, with all that the list knows of each. */
+export function orderEntries(orders: readonly Order[], names: ReadonlyMap<string, string>): string {
+  return table(
+    ['order', 'project', 'key', 'kind', 'status', 'receiver', 'energy', 'for', 'USD', 'created', 'notes'],
+    orders.map((order) => [
+      order.id.toString(),
+      `${names.get(order.projectId) ?? ''} (${order.projectId})`,
+      order.key,
       order.kind,
       order.status,
       order.receiveAddress,

@@ -9,9 +9,10 @@ import { trxText, timeText } from '../../domain/text.js';
 import { creditsText } from './format.js';
 import { LegEnds } from '../pool/leg-ends.js';
 import { OrderHistory } from '../orders/order-history.js';
+import { Projects } from '../projects/projects.js';
 import { TransferOutlook } from '../simulation/transfer-outlook.js';
 import { isInUse } from './order-use.js';
-import { orderTable, detailsJson, detailsText } from './order-text.js';
+import { orderEntries, orderTable, detailsJson, detailsText } from './order-text.js';
 
 const limitArg = integerArg(1n, 1000n);
 
@@ -24,6 +25,7 @@ interface ListOptions {
   readonly to?: string;
   readonly due?: boolean;
   readonly attention?: boolean;
+  readonly full?: boolean;
   readonly limit: bigint;
 }
 
@@ -44,6 +46,7 @@ export function addOrdersCommands(program: Command, context: CliContext): void {
     .option('--to <time>', 'created before; needs --project', momentArg)
     .option('--due', 'only orders with a due step')
     .option('--attention', 'only orders that need attention')
+    .option('--full', 'show receiver, energy, duration, price and notes too, one order after another')
     .addOption(new Option('--limit <n>', 'number of entries').argParser(limitArg).default(20n, '20'))
     .action((options: ListOptions) =>
       context.operate(async (parts) => {
@@ -59,7 +62,8 @@ export function addOrdersCommands(program: Command, context: CliContext): void {
           limit: Number(options.limit),
         });
         const json = found.map(({ requestHash: _hash, ...order }) => order);
-        context.print(orderTable(found), { orders: json });
+        const names = await parts.get(Projects).namesOf(found.map(({ projectId }) => projectId));
+        context.print(options.full === true ? orderEntries(found, names) : orderTable(found, names), { orders: json });
       }),
     );
   orders

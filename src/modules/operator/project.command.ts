@@ -176,6 +176,10 @@ function addFreezing(project: Command, context: CliContext): void {
     const id = merchantArg(merchant);
     const act = context.actor(isFrozen ? 'frozen' : 'unfrozen');
     await context.operate(async (parts) => {
+      if (isFrozen) {
+        const { name } = await parts.get(Projects).get(id);
+        await context.confirm(`This refuses all requests of ${name} (${id}) until it is unfrozen.`);
+      }
       await parts.get(Ledger).setFrozen(id, isFrozen, act);
       const view = await parts.get(Projects).get(id);
       context.print(
@@ -184,7 +188,6 @@ function addFreezing(project: Command, context: CliContext): void {
       );
     });
   };
-  // Not confirmed: freezing is the emergency brake, and quickly undone.
   project
     .command('freeze <merchant>')
     .description('refuse all requests of a project immediately; open orders are still delivered and reclaimed')

@@ -119,6 +119,15 @@ export class Projects {
     );
   }
 
+  /** Returns the names of the projects with these ids. Omits unknown ids. */
+  async namesOf(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const rows = await this.database.query<{ id: string; name: string }>(
+      'SELECT id, name FROM project WHERE id = ANY ($1::uuid[])',
+      [[...new Set(ids)]],
+    );
+    return new Map(rows.map(({ id, name }) => [id, name]));
+  }
+
   /** Throws OperatorError if the project does not exist. */
   async get(id: string): Promise<ProjectView> {
     const [found] = await this.database.query<ProjectView>(

@@ -86,6 +86,25 @@ describe('orders', () => {
     expect((await cli('orders', 'list', '--status', 'lost')).code).toBe(2);
   });
 
+  it('are listed with project and key in a table of 80 columns', async () => {
+    const buyer = await makeCustomer(fixture.api);
+    const key = `payout-${'0123456789'.repeat(8)}-final`;
+    const body = { receive_address: fixture.receiver(1), energy: 65_000 };
+    expect((await buyer.post('/v1/orders', body, withKey(key))).status).toBe(202);
+    const name = `A project whose name is ${'much '.repeat(8)}too long`;
+    expect((await cli('project', 'rename', buyer.merchant, name)).code).toBe(0);
+    const { out } = await cli('orders', 'list', '--project', buyer.merchant);
+    const lines = out.trimEnd().split('\n');
+    expect(lines).toHaveLength(3);
+    expect(lines[0]).toMatch(/^order +project +key +status +created \(UTC\)$/);
+    expect(lines[2]).toMatch(/^\d+ +A pro.*….*long +payout-.*….*-final +reserved +\d{4}-\d\d-\d\d \d\d:\d\d$/);
+    expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(80);
+    const full = (await cli('orders', 'list', '--project', buyer.merchant, '--full')).out.replaceAll(/\s+/g, '');
+    expect(full).toContain(key);
+    expect(full).toContain(buyer.merchant);
+    expect(full).toContain(fixture.receiver(1));
+  });
+
   it('are listed by receiver, reference and time of one project', async () => {
     const buyer = await makeCustomer(fixture.api);
     for (const [key, index] of [
@@ -105,7 +124,7 @@ describe('orders', () => {
     expect(await keysOf('--reference', 'batch two')).toEqual(['two']);
     expect(await keysOf('--from', '2026-01-01', '--to', '2126-01-01')).toEqual(['two', 'one']);
     expect(await keysOf('--to', '2026-01-01')).toEqual([]);
-    expect((await cli('orders', 'list', '--project', buyer.merchant)).out).toContain('reference batch two');
+    expect((await cli('orders', 'list', '--project', buyer.merchant, '--full')).out).toContain('reference batch two');
     const everybody = await cli('orders', 'list', '--reference', 'batch two');
     expect([everybody.code, everybody.err]).toEqual([1, expect.stringContaining('--project')]);
     expect((await cli('orders', 'list', '--project', buyer.merchant, '--from', 'today')).code).toBe(2);

@@ -117,7 +117,7 @@ const refused = (count: number, error: string, status: number): Change =>
 const CASES: readonly Case[] = [
   [
     'is frozen',
-    ({ merchant }) => run('project', 'freeze', merchant),
+    ({ merchant }) => run('project', 'freeze', merchant, '--yes'),
     'state',
     'missing',
     /every request is refused/,

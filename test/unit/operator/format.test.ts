@@ -1,4 +1,4 @@
-import { entry, table } from '../../../src/modules/operator/format.js';
+import { entry, fittedTable, table } from '../../../src/modules/operator/format.js';
 
 const address = 'TLNTMGvJLbhk9qLMMTaG3BjBJBuipWGSQP';
 
@@ -45,4 +45,27 @@ it('starts no line with a value alone, and exceeds no line of 80 columns', () =>
 it('keeps an id in one piece, so that it can be copied', () => {
   const txid = 'ab'.repeat(32);
   expect(entry(['transaction'], [['a long name of it', txid]]).split('\n')).toContain(`        ${txid}`);
+});
+
+it('shortens the middle of elastic columns in a fitted table, the widest first, and no other', () => {
+  const shown = fittedTable(
+    ['order', 'project', 'key', 'status'],
+    [
+      ['123456', 'Acme payouts', `payout-${'x'.repeat(90)}-17`, 'delivered'],
+      ['7', 'Borealis', 'short', 'reserved !'],
+    ],
+    [1, 2],
+  );
+  const lines = shown.split('\n');
+  expect(lines.map(({ length }) => length)).toEqual([80 - 'reserved !'.length + 'status'.length, 80, 79, 80]);
+  expect(lines[2]).toMatch(/^123456 {2}Acme payouts {2}payout-x+…x+-17 {2}delivered$/);
+  expect(lines[3]).toMatch(/^7 {7}Borealis {6}short +reserved !$/);
+  expect(fittedTable(['order'], [], [], 'No orders match.')).toBe('No orders match.');
+});
+
+it('keeps headings in a fitted table whose elastic columns are all too long', () => {
+  const long = 'y'.repeat(200);
+  const lines = fittedTable(['order', 'project', 'key'], [['z'.repeat(65), long, long]], [1, 2]).split('\n');
+  expect(lines[0]).toMatch(/ project {2}key$/);
+  expect(lines[2]).toMatch(/z {2}yyy…yyy {2}yy…y$/);
 });
