@@ -62,6 +62,36 @@ export function operators(at: () => ConsoleCluster, see: (view: View) => View): 
     });
   });
 
+  it('a project is frozen after its name was typed, and unfrozen again, each with a reason', async () => {
+    const { id, name } = at().project;
+    const view = await open(`/p/${id}/settings/project`);
+    const { page } = view;
+    const dialogOf = async (act: string, reason: string): Promise<void> => {
+      await page.getByRole('main').getByRole('button', { name: act }).click();
+      const dialog = page.getByRole('dialog', { name: act });
+      const submit = dialog.getByRole('button', { name: act });
+      await dialog.getByRole('textbox', { name: /^Reason/ }).fill(reason);
+      expect(await submit.getAttribute('aria-disabled')).toBe('true');
+      await dialog.getByRole('textbox', { name: `Type “${name}” to confirm` }).fill(name);
+      expect(await view.axe()).toEqual([]);
+      await submit.click();
+      await dialog.waitFor({ state: 'hidden' });
+    };
+    await page.getByText('The project is not frozen.').waitFor();
+    await dialogOf('Freeze project', 'unpaid since May');
+    await page.getByText(/^Frozen by ops@energy\.example: unpaid since May$/).waitFor();
+    expect(await view.axe()).toEqual([]);
+    await page.goto(`${at().operator}/p/${id}/orders`);
+    await page.getByText('This project is frozen: all its requests are refused.').waitFor();
+    await page.getByRole('link', { name: 'To its settings' }).click();
+    await dialogOf('Unfreeze project', 'paid');
+    await page.getByText('The project is not frozen.').waitFor();
+    expect(await page.getByText(/^Frozen by/).count()).toBe(0);
+    await page.getByRole('link', { name: 'Actions on this project' }).click();
+    await page.getByRole('table').getByText('unpaid since May').first().waitFor();
+    await page.getByRole('table').getByText('project.unfreeze').first().waitFor();
+  });
+
   it('credits above the limit are requested by one admin, and booked when another approves', async () => {
     const second = await at().signUp('operator', 'admin', 'second@energy.example');
     const view = await open('/projects');
@@ -204,8 +234,10 @@ export function operators(at: () => ConsoleCluster, see: (view: View) => View): 
        ON CONFLICT DO NOTHING`,
     );
     try {
-      const view = await open('/inbox');
+      const view = await open(`/p/${at().project.id}/orders`);
       const { page } = view;
+      await view.heading('Orders').waitFor();
+      await page.goto(`${at().operator}/inbox`);
       await page.getByText(/^Fault: Nothing is being sold: a rule is broken since /).waitFor();
       await page.getByText('npm run -s cli -- verify').first().waitFor();
       expect(await view.axe()).toEqual([]);
@@ -216,10 +248,18 @@ export function operators(at: () => ConsoleCluster, see: (view: View) => View): 
       expect(await view.axe()).toEqual([]);
       await page.getByRole('link', { name: 'Audit log' }).click();
       await view.heading('Audit log').waitFor();
-      await field(view, 'Action begins with').fill('project.create');
+      await page.getByRole('combobox', { name: 'Kind of action' }).selectOption('Projects');
+      await field(view, 'Project, by name or Merchant ID').fill(at().project.name.slice(0, 4).toLowerCase());
       await button(view, 'Apply').click();
-      await page.getByRole('table').getByText('project.create').first().waitFor();
-      expect(page.url()).toContain('action=project.create');
+      const rows = page.getByRole('table').locator('tbody tr');
+      await rows.getByText('project.create').first().waitFor();
+      await rows.getByRole('link', { name: at().project.name }).first().waitFor();
+      expect(new URL(page.url()).searchParams.get('kind')).toBe('project');
+      await page.getByRole('combobox', { name: 'Kind of action' }).selectOption('Sign-ins and sessions');
+      await page.getByRole('checkbox', { name: 'Show also who only looked' }).check();
+      await button(view, 'Apply').click();
+      await rows.getByText('console.look').first().waitFor();
+      await page.getByRole('link', { name: 'Download the filtered actions as CSV' }).waitFor();
       expect(await view.axe()).toEqual([]);
       await page.keyboard.press('Tab');
       await page.evaluate('document.activeElement.blur()');

@@ -36,6 +36,8 @@ import { SalesHold } from '../pool/sales-hold.js';
 import { StatementsModule } from '../statements/statements.module.js';
 import { WebhookDeliveries } from '../webhooks/webhook-deliveries.js';
 import { Webhooks } from '../webhooks/webhooks.js';
+import { AuditController } from './audit.controller.js';
+import { AuditList } from './audit-list.js';
 import { AutoDelegationAnswers } from './auto-delegation-answers.js';
 import { AutoDelegationPagesController } from './auto-delegations.controller.js';
 import { CreditsController } from './credits.controller.js';
@@ -84,6 +86,7 @@ const FOR_BOTH = [
   WebhookPagesController,
 ];
 const FOR_OPERATORS = [
+  AuditController,
   CreditsController,
   OperationsController,
   OperatorSearchController,
@@ -118,6 +121,7 @@ export class ConsoleDataModule {
         { provide: ReceiverCheck, useClass: OfflineReceiverCheck },
         { provide: TronClient, useFactory: () => new TronClient(new NodePool([], HEAD_EVERY_MS)) },
         AddressMails,
+        AuditList,
         AutoDelegationAnswers,
         AutoDelegations,
         CsvAnswers,

@@ -14,6 +14,8 @@ export interface ProjectLine {
   readonly id: string;
   readonly name: string;
   readonly frozen: boolean;
+  /** The act that froze it; absent in lists, and for a freeze from before the audit log. */
+  readonly frozen_by?: { readonly actor: string; readonly reason: string; readonly at: string };
   readonly test?: true;
   readonly is_postpaid: boolean;
   readonly balance: Money;

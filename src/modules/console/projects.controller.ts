@@ -6,6 +6,7 @@ import { DepositAddresses } from '../deposits/deposit-addresses.js';
 import { cursorAt, placeIn, unknownCursor } from '../../domain/cursor.js';
 import { invalidField } from '../../domain/errors.js';
 import { credits } from '../../domain/units.js';
+import { AuditLog } from '../../platform/database/audit-log.js';
 import { IsInteger, IsText, Member, Optional } from '../../platform/http/body/member-rules.js';
 import { PageQuery } from '../../platform/http/body/page-query.js';
 import { PROJECT_NAME_MAX, PROJECT_NAME_RULE, projectNameOf } from '../projects/project-name.js';
@@ -63,6 +64,7 @@ export class ProjectsController {
     private readonly projects: Projects,
     private readonly ledger: Ledger,
     private readonly deposits: DepositAddresses,
+    private readonly audit: AuditLog,
     private readonly config: ConsoleConfig,
   ) {}
 
@@ -80,7 +82,7 @@ export class ProjectsController {
   @Get(':id')
   @Authority({ ...READS, looksAt: 'id' })
   async read(@Param('id') id: string): Promise<ProjectLine> {
-    return projectLine(await this.find(id));
+    return this.withFreeze(await this.find(id));
   }
 
   @Post()
@@ -126,7 +128,16 @@ export class ProjectsController {
   ): Promise<ProjectLine> {
     await this.find(id);
     await this.ledger.setFrozen(id, isFrozen, authorOf(caller, reasonOf(request)));
-    return projectLine(await this.projects.get(id));
+    return this.withFreeze(await this.projects.get(id));
+  }
+
+  /** Adds the author and the reason of a freeze from the audit log. */
+  private async withFreeze(view: ProjectView): Promise<ProjectLine> {
+    const line = projectLine(view);
+    if (!view.frozen) return line;
+    const [act] = await this.audit.list({ action: 'project.freeze', subject: view.id }, 1);
+    if (act === undefined) return line;
+    return { ...line, frozen_by: { actor: act.actor, reason: act.reason ?? '', at: act.at.toISOString() } };
   }
 
   private async find(id: string): Promise<ProjectView> {

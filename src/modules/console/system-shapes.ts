@@ -63,8 +63,15 @@ export interface KeptDisagreement {
   readonly fingerprint: string;
 }
 
-/** `GET /audit?by=&action=&subject=` → `Page<ServiceAct>`, newest first. */
+/**
+ * `GET /audit?by=&kind=&action=&subject=&project=&from=&to=&looks=` → `Page<ServiceAct>`, newest first; `/audit.csv` the
+ * same as a file. Without `looks=true`, the acts that only say that a person looked at a project are left out.
+ */
 export interface ServiceAct extends AuditShape {
+  /** The project that the act was on, also by an order or a deposit of it. */
+  readonly project?: { readonly id: string; readonly name: string };
+  /** The e-mail address of the person that the act was on. */
+  readonly person?: string;
   /** The database login of the actor, recorded by the database itself. */
   readonly role?: string;
 }

@@ -1,16 +1,13 @@
-/** State of the service from stored records: nodes by their answers, waiting work, checks, acts. Reads only. */
+/** State of the service from stored records: nodes by their answers, waiting work, checks. Reads only. */
 import { Injectable } from '@nestjs/common';
 import { HeldRates } from '../billing/held-rates.js';
 import type { DoctorFinding } from '../diagnostics/doctor-finding.js';
 import { lookAtHeldRate, lookAtSignatures, lookAtWork } from '../diagnostics/doctor-service.js';
 import { toJsonInteger } from '../../domain/units.js';
 import { SalesHold } from '../pool/sales-hold.js';
-import { AuditLog, type AuditFilter } from '../../platform/database/audit-log.js';
 import { Database } from '../../platform/database/database.js';
-import type { AuditEntry } from '../../platform/database/entities/audit-entry.entity.js';
 import { given, timeOf } from './answers.js';
-import { STRETCH, type Stretch } from './lists.js';
-import type { KeptDisagreement, NodeUse, ServiceAct, SystemShape, WorkLine } from './system-shapes.js';
+import type { KeptDisagreement, NodeUse, SystemShape, WorkLine } from './system-shapes.js';
 
 const EXPLAINED_SHOWN = 100;
 const SENDS_COUNTED = 20_000;
@@ -102,7 +99,6 @@ export class System {
   constructor(
     private readonly database: Database,
     private readonly sales: SalesHold,
-    private readonly audit: AuditLog,
   ) {}
 
   async read(): Promise<SystemShape> {
@@ -118,16 +114,6 @@ export class System {
       findings: await this.findings(),
       verify: await this.verify(state),
     };
-  }
-
-  /** Scans a stretch of the newest entries before `before`, and returns those that match the filter. */
-  async acts(filter: AuditFilter, before: bigint, limit: number): Promise<Stretch<AuditEntry>> {
-    const [end] = await this.database.query<{ id: bigint }>(
-      'SELECT id FROM audit_log WHERE id < $1 ORDER BY id DESC OFFSET $2 LIMIT 1',
-      [before, STRETCH - 1],
-    );
-    const rows = await this.audit.list({ ...filter, before, from: end?.id }, limit + 1);
-    return { rows, endedAt: end?.id };
   }
 
   /** The doctor's checks that need only the database. */
@@ -157,19 +143,6 @@ export class System {
       })),
     });
   }
-}
-
-export function serviceAct(entry: AuditEntry): ServiceAct {
-  return given<ServiceAct>({
-    id: entry.id.toString(),
-    at: entry.at.toISOString(),
-    actor: entry.actor,
-    action: entry.action,
-    subject: entry.subject,
-    reason: entry.reason,
-    detail: entry.detail,
-    role: entry.loginRole,
-  });
 }
 
 function nodeUse({ node, sends, taken, last_at: lastAt, refusal }: NodeRow): NodeUse {

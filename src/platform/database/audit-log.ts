@@ -66,8 +66,6 @@ export interface AuditFilter {
   readonly until?: Date | undefined;
   /** Only entries older than this one. */
   readonly before?: bigint | undefined;
-  /** Only this entry and newer ones. */
-  readonly from?: bigint | undefined;
 }
 
 const CONDITIONS: Readonly<Record<keyof AuditFilter, string>> = {
@@ -78,7 +76,6 @@ const CONDITIONS: Readonly<Record<keyof AuditFilter, string>> = {
   since: 'e.at >= :since',
   until: 'e.at < :until',
   before: 'e.id < :before',
-  from: 'e.id >= :from',
 };
 
 @Injectable()

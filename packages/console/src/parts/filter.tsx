@@ -1,5 +1,5 @@
 /** List filters. They live in the page's URL, so that a link reproduces the list. */
-import { Button, TextInput } from '@mantine/core';
+import { Button, Checkbox, TextInput } from '@mantine/core';
 import { useState, type SubmitEvent } from 'react';
 import { useSearchParams } from 'wouter';
 import { useIsNarrow } from './narrow.js';
@@ -11,6 +11,8 @@ export interface FilterField<Name extends string> {
   /** Options with their labels. Without options the field is a text input. */
   readonly choices?: readonly (readonly [value: string, word: string])[];
   readonly isDay?: boolean;
+  /** A checkbox: `true` if it is ticked. */
+  readonly isSwitch?: boolean;
   readonly isWide?: boolean;
   readonly lengthMax?: number;
 }
@@ -84,7 +86,16 @@ interface FieldProps {
   readonly onChange: (value: string) => void;
 }
 
-function Field({ field: { label, choices, isDay, isWide, lengthMax }, value, onChange }: FieldProps) {
+function Field({ field: { label, choices, isDay, isSwitch, isWide, lengthMax }, value, onChange }: FieldProps) {
+  if (isSwitch === true) {
+    return (
+      <Checkbox
+        label={label}
+        checked={value === 'true'}
+        onChange={({ currentTarget }) => onChange(currentTarget.checked ? 'true' : '')}
+      />
+    );
+  }
   if (choices !== undefined) {
     return (
       <label className="filter-field">

@@ -13,10 +13,14 @@ interface TypedProps {
   readonly submit: string;
   readonly act: Act<void>;
   readonly onClose: () => void;
+  /** Further fields, above the name. */
+  readonly fields?: ReactNode;
+  /** False while a further field lacks its value. */
+  readonly isReady?: boolean;
   readonly children: ReactNode;
 }
 
-export function TypeToConfirm({ title, name, submit, act, onClose, children }: TypedProps) {
+export function TypeToConfirm({ title, name, submit, act, onClose, fields, isReady = true, children }: TypedProps) {
   const [typed, setTyped] = useState('');
   return (
     <Dialog title={title} onClose={onClose}>
@@ -25,18 +29,19 @@ export function TypeToConfirm({ title, name, submit, act, onClose, children }: T
         act={act}
         submit={submit}
         isDangerous
-        isReady={typed.trim() === name}
+        isReady={isReady && typed.trim() === name}
         beside={
           <Button variant="default" onClick={onClose}>
             {COMMON.cancel}
           </Button>
         }
       >
+        {fields}
         <TextInput
           label={CONFIRM.type(name)}
           autoComplete="off"
           spellCheck={false}
-          autoFocus
+          autoFocus={fields === undefined}
           value={typed}
           onChange={(event) => setTyped(event.currentTarget.value)}
         />

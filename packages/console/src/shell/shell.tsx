@@ -1,11 +1,9 @@
 /** The frame of every page: skip link, navigation, project switcher, search and TEST ribbon. */
-import { useQuery } from '@tanstack/react-query';
 import { useState, type ReactNode } from 'react';
 import { Link, useLocation } from 'wouter';
 import type { ProjectMembership, SessionAnswer } from '../../../../src/modules/console/api-shapes.js';
-import type { ProjectLine } from '../../../../src/modules/console/operator-shapes.js';
 import { useAct } from '../api/act.js';
-import { get, post } from '../api/client.js';
+import { post } from '../api/client.js';
 import { useIsOnline } from '../api/reach.js';
 import { Dialog } from '../parts/dialog.js';
 import { Icon } from '../parts/icons.js';
@@ -16,6 +14,7 @@ import { OperatorProjectNav } from './subnav.js';
 import { isWithin, type Entry } from './entries.js';
 import { OfflineBar } from './offline-bar.js';
 import { OutageBar } from './outage-bar.js';
+import { ProjectBars } from './project-bars.js';
 import { pathOf, type ProjectOnPage } from './project.js';
 import { Search } from './search.js';
 import { ServiceFoot } from './service-foot.js';
@@ -44,7 +43,7 @@ export function Shell({ session, entries, project, children }: ShellProps) {
         <header>
           <OfflineBar />
           {session.audience === 'operator' && <OutageBar />}
-          {project !== undefined && <TestRibbon project={project} isOperator={session.audience === 'operator'} />}
+          {project !== undefined && <ProjectBars project={project} isOperator={session.audience === 'operator'} />}
           <div className="topbar">
             {session.audience === 'merchant' && <Switcher session={session} project={project} />}
             {project?.membership !== undefined && <ProjectState membership={project.membership} />}
@@ -63,23 +62,6 @@ export function Shell({ session, entries, project, children }: ShellProps) {
       </div>
       <BottomBar session={session} entries={entries} />
     </div>
-  );
-}
-
-/** Marks a test project. An operator has no membership that carries the flag, so the project is read. */
-function TestRibbon({ project, isOperator }: { readonly project: ProjectOnPage; readonly isOperator: boolean }) {
-  const { data } = useQuery({
-    queryKey: ['operator-project', project.id],
-    queryFn: () => get<ProjectLine>(`/api/operator/projects/${project.id}`),
-    enabled: isOperator,
-    // The flag never changes.
-    staleTime: Infinity,
-  });
-  if ((isOperator ? data?.test : project.membership?.test) !== true) return null;
-  return (
-    <p className="test-ribbon">
-      <Icon name="info" /> {COMMON.test}
-    </p>
   );
 }
 

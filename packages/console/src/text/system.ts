@@ -1,4 +1,6 @@
 /** Texts of the system page and of the inbox. */
+import type { ActKind } from '../../../../src/domain/act-kinds.js';
+
 export const SYSTEM = {
   lead: 'The state of the service by its database. This page contacts no node, Redis or process.',
   sections: {
@@ -68,11 +70,35 @@ export const SYSTEM = {
 } as const;
 
 export const AUDIT = {
-  lead: 'All actions of the operator’s people, with their reasons, newest first. Entries are permanent.',
+  lead: 'All actions of people and operators, with their reasons, newest first. Entries are permanent.',
   caption: 'Actions, newest first',
   columns: { when: 'When', who: 'Person', action: 'Action', subject: 'Subject', reason: 'Reason' },
-  filter: { legend: 'Filter the actions', by: 'Person', action: 'Action begins with', subject: 'Subject' },
+  filter: {
+    legend: 'Filter the actions',
+    by: 'Person',
+    kind: 'Kind of action',
+    project: 'Project, by name or Merchant ID',
+    looks: 'Show also who only looked',
+  },
+  kinds: {
+    'auto-delegation': 'Auto-delegations',
+    console: 'Sign-ins and sessions',
+    credits: 'Credits',
+    deposits: 'Deposits',
+    key: 'API keys',
+    keys: 'Master keys',
+    notifications: 'Notifications',
+    orders: 'Orders',
+    pool: 'Pool wallets',
+    price: 'Prices',
+    project: 'Projects',
+    team: 'Teams',
+    verify: 'Findings',
+    webhook: 'Webhooks',
+  } satisfies Readonly<Record<ActKind, string>>,
   detail: 'Details',
+  csv: 'Download as CSV',
+  csvFiltered: 'Download the filtered actions as CSV',
   empty: 'No actions yet.',
   emptyFiltered: 'None of the newest actions matches. “Show more” continues with older ones.',
 } as const;

@@ -22,6 +22,7 @@ import { SettingsNav } from '../../shell/subnav.js';
 import { COMMON } from '../../text/common.js';
 import { NAV } from '../../text/nav.js';
 import { PROJECT_SETTINGS } from '../../text/project-settings.js';
+import { FreezeSection } from '../operator/freeze-section.js';
 
 const text = PROJECT_SETTINGS;
 const PATH = '/settings';
@@ -30,8 +31,9 @@ const NAME_MAX = 200;
 const SCHEMES = ['either', 'hmac', 'md5'] as const;
 
 export function ProjectSettingsPage() {
-  const { isOwner } = useProject();
-  const isAdmin = useSignedIn().operator_role === 'admin';
+  const { id, isOwner } = useProject();
+  const { audience, operator_role: role } = useSignedIn();
+  const isAdmin = role === 'admin';
   const settings = useProjectData<ProjectSettings>(PATH);
   const mayChange = isOwner || isAdmin;
   return (
@@ -56,6 +58,7 @@ export function ProjectSettingsPage() {
           </>
         )}
       </Loaded>
+      {audience === 'operator' && <FreezeSection id={id} />}
     </Page>
   );
 }
