@@ -178,7 +178,9 @@ describe('the home page warns of an endpoint', () => {
     await taken(endpoint, 30);
     // Two of its attempts may lie before the success.
     await delivery(endpoint, { attempts: 3, createdAgo: 90 });
-    await delivery(endpoint, { attempts: 5, attemptedAgo: 40, createdAgo: 90 });
+    for (let count = 0; count < 2; count += 1) {
+      await delivery(endpoint, { attempts: 5, attemptedAgo: 40, createdAgo: 90 });
+    }
     await delivery(endpoint, { attempts: 5, cause: 'test' });
     expect(await warns()).toEqual([]);
     await delivery(endpoint, { attempts: 2, createdAgo: 20 });

@@ -57,7 +57,7 @@ export const PLANTED_MERCHANT_PAGES: readonly PlantedBug[] = [
     test: orders('are those of the project, each once, latest first'),
   },
   {
-    name: 'the CSV burns the energy of a rental once, however often it is used',
+    name: 'the CSV burns the energy of a rental once for all its uses',
     changes: one(
       'modules/console/order-csv.ts',
       'burnPrice(energy(amount), fee, uses ?? 1)',
