@@ -271,4 +271,50 @@ export function operators(at: () => ConsoleCluster, see: (view: View) => View): 
       await at().database.query('DELETE FROM sales_stop');
     }
   });
+
+  it('a held deposit is shown with its evidence, and credited when another admin approves', async () => {
+    const second = await at().signUp('operator', 'admin', 'third@energy.example');
+    const made = await at().service.cli('project', 'create', '--name', 'Held payer');
+    await at().database.query(
+      `INSERT INTO asset_rate (asset, minute, rate_e8) VALUES ('TRX', date_trunc('minute', now()), 30000000) ON CONFLICT DO NOTHING`,
+    );
+    const [deposit] = await at().database.query<{ id: bigint; txid: string }>(
+      `INSERT INTO deposit (txid, kind, place, project_id, address, from_address, asset, amount, block_number, block_id, block_at, status, reason, rate_e8)
+       SELECT sha256('held'), 'native', 0, $1, a.address, 'TWhoPaysTheHeldDeposit1111111111aa', 'TRX', 20000000000, 1, sha256('block'), r.minute, 'held', 'rate_jump', r.rate_e8
+         FROM deposit_address a, (SELECT minute, rate_e8 FROM asset_rate WHERE asset = 'TRX' ORDER BY minute DESC LIMIT 1) r
+        WHERE a.project_id = $1 RETURNING id, encode(txid, 'hex') AS txid`,
+      [String(made['merchant'])],
+    );
+    const name = `dep_${deposit!.id.toString()}`;
+    const view = await open('/inbox');
+    const { page } = view;
+    await page.getByText(`Deposit ${name} is held: rate_jump. Credit or refuse it`).waitFor();
+    await page.getByRole('link', { name: 'Review it, then credit or refuse it' }).click();
+    await button(view, `Decide ${name}`).click();
+    const dialog = page.getByRole('dialog', { name: `Held deposit ${name}` });
+    await dialog.getByText('Held payer').waitFor();
+    await dialog.getByText('20,000').first().waitFor();
+    const submit = dialog.getByRole('button', { name: 'Request approval' });
+    await dialog.getByRole('radio', { name: /^Credit it/ }).check();
+    expect(await submit.getAttribute('aria-disabled')).toBe('true');
+    await field(view, 'Reason').fill('the market moved');
+    expect(await view.axe()).toEqual([]);
+    await submit.click();
+    await dialog.getByText('Sent to the inbox for approval by another admin. The deposit stays held').waitFor();
+    await page.goto(`${at().operator}/inbox/approvals`);
+    await page.getByText('You requested this booking, so another admin must decide.').waitFor();
+
+    const theirs = await open('/inbox/approvals', second);
+    await theirs.page.getByText('the market moved').first().waitFor();
+    await button(theirs, `Approve ${name}`).click();
+    await field(theirs, 'Reason').fill('compared with two explorers');
+    expect(await theirs.axe()).toEqual([]);
+    await button(theirs, 'Approve and book').click();
+    await theirs.page.getByText('Approved and booked.').waitFor();
+    const entries = await at().database.query<{ actor: string; reason: string }>(
+      `SELECT actor, reason FROM credit_entry WHERE entry_key = 'deposit:' || $1 || ':native:0'`,
+      [deposit!.txid],
+    );
+    expect(entries).toEqual([{ actor: 'third@energy.example', reason: 'the market moved' }]);
+  });
 }

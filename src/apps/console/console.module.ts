@@ -14,7 +14,6 @@ import { AuthorityGuard } from '../../modules/console/authority.guard.js';
 import { ConsoleDataModule } from '../../modules/console/data.module.js';
 import { GuessPruning } from '../../modules/console/guess-pruning.js';
 import { InvitationsController } from '../../modules/console/invitations.controller.js';
-import { AccessAudit } from '../../modules/console/access-audit.js';
 import { PersonBudget } from '../../modules/console/person-budget.js';
 import { PeopleController } from '../../modules/console/people.controller.js';
 import { SecurityController } from '../../modules/console/security.controller.js';
@@ -95,7 +94,6 @@ export class ConsoleModule {
         { provide: SaleBounds, useValue: { longestSec: undefined } },
         AddressProofs,
         GuessPruning,
-        AccessAudit,
         PersonBudget,
         Security,
         SessionAnswers,

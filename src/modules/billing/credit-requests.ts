@@ -1,6 +1,7 @@
 /**
- * Credits above the amount that one admin may book alone: one admin requests, another approves or rejects, and the
- * credits are booked once. The only writer of credit_request. Locks the request's row first, the balance last.
+ * Credits above the amount that one admin may book alone, and decisions on held deposits above it: one admin requests,
+ * another approves or rejects, and the request is carried out once. The only writer of credit_request. Locks the
+ * request's row first, the balance last.
  */
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
@@ -8,7 +9,7 @@ import { Not, Repository } from 'typeorm';
 import { ConsoleError } from '../../domain/console-error.js';
 import { ApiError, invariant } from '../../domain/errors.js';
 import type { Credits } from '../../domain/units.js';
-import { recordAct } from '../../platform/database/audit-log.js';
+import { recordAct, type Author } from '../../platform/database/audit-log.js';
 import { Database, type Transaction } from '../../platform/database/database.js';
 import { CreditRequest } from '../../platform/database/entities/credit-request.entity.js';
 import { entryKeyOf, Ledger, type Booked, type Booking } from './ledger.js';
@@ -20,9 +21,22 @@ export interface Admin {
   readonly email: string;
 }
 
+/** A booking, or the credit or refusal of a held deposit. */
+export type RequestKind = CreditRequest['kind'];
+
+/** The reference of a deposit is that of its ledger entry: `deposit:<reference>`. */
+export type Requested = Omit<Booked, 'kind'> & { readonly kind: RequestKind };
+
+/** Carries out an approved decision on a held deposit, in the transaction of the approval. */
+export type DepositDecision = (
+  tx: Transaction,
+  request: Pick<Requested, 'reference' | 'credits'> & { readonly isCredited: boolean },
+  author: Author,
+) => Promise<void>;
+
 interface RequestRow {
   readonly project_id: string;
-  readonly kind: Booked['kind'];
+  readonly kind: RequestKind;
   readonly credits: bigint;
   readonly reference: string;
   readonly reason: string;
@@ -87,9 +101,9 @@ export class CreditRequests {
    * Records a request for another admin's approval. Sending the same request again is an idempotent replay. Throws
    * CONFLICT for a different request with this id, and for a payment that is already requested or booked.
    */
-  async requestCredits(id: string, entry: Booked, asker: Admin, reason: string): Promise<void> {
+  async requestCredits(id: string, entry: Requested, asker: Admin, reason: string): Promise<void> {
     const { projectId, kind, credits, reference } = entry;
-    const entryKey = entryKeyOf(entry);
+    const entryKey = isOfDeposit(kind) ? `deposit:${reference}` : entryKeyOf({ kind, reference });
     await this.database.transaction(async (tx) => {
       const params = [id, projectId, kind, credits, reference, reason, asker.personId, asker.email];
       const [written] = await tx.query(INSERT, params);
@@ -114,13 +128,25 @@ export class CreditRequests {
 
   /**
    * Books a request in the transaction that records the approval: exactly once, even with retries and concurrent
-   * approvals. Throws FORBIDDEN for the requesting admin, CONFLICT when it is already decided or booked by other means,
-   * and any error of the booking. After an error the request stays pending.
+   * approvals. Returns undefined for a decision on a deposit, which `decideDeposit` carries out. Throws FORBIDDEN for
+   * the requesting admin, CONFLICT when it is already decided or booked by other means, and any error of the booking.
+   * After an error the request stays pending.
    */
-  async approve(id: string, admin: Admin, reason: string): Promise<Booking> {
+  async approve(
+    id: string,
+    admin: Admin,
+    reason: string,
+    decideDeposit: DepositDecision,
+  ): Promise<Booking | undefined> {
     return this.database.transaction(async (tx) => {
       const row = await this.decide(tx, id, admin, { status: 'approved', reason });
       const { project_id: projectId, kind, credits, reference } = row;
+      if (isOfDeposit(kind)) {
+        const request = { reference, credits: credits as Credits, isCredited: kind === 'deposit' };
+        // The project can read this reason, so it names nobody.
+        await decideDeposit(tx, request, { actor: admin.email, reason: row.reason });
+        return undefined;
+      }
       const author = { actor: admin.email, reason: `${row.reason} (requested by ${row.asked_by_email})` };
       const entry = { kind, projectId, credits: credits as Credits, reference };
       const booking = await this.ledger.bookIn(tx, entry, author);
@@ -167,6 +193,8 @@ export class CreditRequests {
     return row;
   }
 }
+
+const isOfDeposit = (kind: RequestKind): kind is 'deposit' | 'refusal' => kind === 'deposit' || kind === 'refusal';
 
 const bookedAlready = (reference: string): string =>
   `“${reference}” is already booked in the ledger. Nothing was booked.`;

@@ -1,6 +1,6 @@
 /** Parts of the console's answers: money in credits and dollars, times as text, and no null. */
 import { usdOfCredits } from '../../domain/conversion.js';
-import { ApiError } from '../../domain/errors.js';
+import { ApiError, invalidField } from '../../domain/errors.js';
 import { toJsonInteger, type Credits } from '../../domain/units.js';
 import type { Money } from './data-shapes.js';
 
@@ -21,4 +21,11 @@ export const timeOf = (moment: Date | null | undefined): string | undefined => m
 
 export function notFound(what: string): ApiError {
   return new ApiError('NOT_FOUND', `This project has no such ${what}.`);
+}
+
+/** Returns the typed reason of an act. Throws 400 without one. */
+export function reasonOf({ reason }: { readonly reason: string }): string {
+  const text = reason.trim();
+  if (text === '') throw invalidField('reason', 'must state the reason');
+  return text;
 }

@@ -1,23 +1,18 @@
 /** Routes for booking credits. Up to a limit they are booked immediately, above it after another admin's approval. */
 import { Body, Controller, Get, HttpCode, Param, ParseUUIDPipe, Post } from '@nestjs/common';
-import { CreditRequests, type Admin } from '../billing/credit-requests.js';
+import { CreditRequests } from '../billing/credit-requests.js';
 import { Ledger, type Booked } from '../billing/ledger.js';
 import { ConsoleConfig } from '../../platform/config/console-config.js';
 import { invalidField } from '../../domain/errors.js';
 import { credits } from '../../domain/units.js';
 import { IsFlag, IsInteger, IsText, Member, Optional } from '../../platform/http/body/member-rules.js';
 import { Projects } from '../projects/projects.js';
-import type { CreditRequest } from '../../platform/database/entities/credit-request.entity.js';
-import { given, money, notFound, timeOf } from './answers.js';
-import { authorOf, Person } from './caller.js';
+import { money, notFound, reasonOf } from './answers.js';
 import { Authority, type ConsoleCaller } from './authority.js';
-import type {
-  BookCredits,
-  BookedCredits,
-  CreditRequestLine,
-  CreditRequestList,
-  DecideCredits,
-} from './operator-shapes.js';
+import { authorOf, Person } from './caller.js';
+import { adminOf, CreditRequestLines } from './credit-request-lines.js';
+import { DepositDecisions } from './deposit-decisions.js';
+import type { BookCredits, BookedCredits, CreditRequestList, DecideCredits } from './operator-shapes.js';
 
 const READS = { operator: ['admin', 'support'], scope: 'service' } as const;
 const WRITES = { operator: ['admin'], scope: 'service', again: true } as const;
@@ -65,6 +60,8 @@ export class CreditsController {
     private readonly config: ConsoleConfig,
     private readonly ledger: Ledger,
     private readonly requests: CreditRequests,
+    private readonly decisions: DepositDecisions,
+    private readonly lines: CreditRequestLines,
     private readonly projects: Projects,
   ) {}
 
@@ -91,7 +88,7 @@ export class CreditsController {
     const reason = reasonOf(request);
     if (amount > this.config.approvalCredits) {
       await this.requests.requestCredits(id, entry, adminOf(caller), reason);
-      return { request: await this.line(await this.requests.find(id)) };
+      return { request: await this.lines.of(await this.requests.find(id)) };
     }
     const author = authorOf(caller, reason);
     const { isNew, balanceCredits } =
@@ -104,7 +101,7 @@ export class CreditsController {
   @Get('credit-requests')
   @Authority(READS)
   async list(): Promise<CreditRequestList> {
-    const items = await Promise.all((await this.requests.list()).map((each) => this.line(each)));
+    const items = await Promise.all((await this.requests.list()).map((each) => this.lines.of(each)));
     return { limit: money(this.config.approvalCredits), items };
   }
 
@@ -116,11 +113,10 @@ export class CreditsController {
     @Param('id', ParseUUIDPipe) id: string,
     @Body() request: DecideCreditsRequest,
   ): Promise<BookedCredits> {
-    const { isNew, balanceCredits } = await this.requests.approve(id, adminOf(caller), reasonOf(request));
-    return {
-      booked: { is_new: isNew, balance: money(balanceCredits) },
-      request: await this.line(await this.requests.find(id)),
-    };
+    const { carryOut } = this.decisions;
+    const booking = await this.requests.approve(id, adminOf(caller), reasonOf(request), carryOut);
+    const booked = booking && { is_new: booking.isNew, balance: money(booking.balanceCredits) };
+    return { ...(booked && { booked }), request: await this.lines.of(await this.requests.find(id)) };
   }
 
   @Post('credit-requests/:id/reject')
@@ -132,33 +128,6 @@ export class CreditsController {
     @Body() request: DecideCreditsRequest,
   ): Promise<BookedCredits> {
     await this.requests.reject(id, adminOf(caller), reasonOf(request));
-    return { request: await this.line(await this.requests.find(id)) };
+    return { request: await this.lines.of(await this.requests.find(id)) };
   }
-
-  private async line(request: CreditRequest): Promise<CreditRequestLine> {
-    const project = await this.projects.get(request.projectId);
-    return given<CreditRequestLine>({
-      id: request.id,
-      project: { id: project.id, name: project.name },
-      kind: request.kind,
-      amount: money(request.credits),
-      balance: money(project.balance_credits),
-      reference: request.reference,
-      reason: request.reason,
-      asked_by: { id: request.askedBy, email: request.askedByEmail },
-      asked_at: request.askedAt.toISOString(),
-      status: request.status,
-      decided_by: request.decidedByEmail,
-      decided_at: timeOf(request.decidedAt),
-      decision_reason: request.decisionReason,
-    });
-  }
-}
-
-const adminOf = ({ personId, email }: ConsoleCaller): Admin => ({ personId, email });
-
-function reasonOf({ reason }: { readonly reason: string }): string {
-  const text = reason.trim();
-  if (text === '') throw invalidField('reason', 'must state the reason');
-  return text;
 }

@@ -12,6 +12,8 @@ import { BillingModule } from '../billing/billing.module.js';
 import { NodePool } from '../../platform/chain/node-pool.js';
 import { TronClient } from '../../platform/chain/tron.client.js';
 import { DepositAddressesModule } from '../deposits/deposit-addresses.module.js';
+import { HeldDeposits } from '../deposits/held-deposits.js';
+import { RateHistory } from '../deposits/rate-history.js';
 import { EventLog } from '../events/event-log.js';
 import { Digests } from '../notifications/digests.js';
 import { MailClaims } from '../notifications/mail-claims.js';
@@ -36,12 +38,16 @@ import { SalesHold } from '../pool/sales-hold.js';
 import { StatementsModule } from '../statements/statements.module.js';
 import { WebhookDeliveries } from '../webhooks/webhook-deliveries.js';
 import { Webhooks } from '../webhooks/webhooks.js';
+import { AccessAudit } from './access-audit.js';
 import { AuditController } from './audit.controller.js';
 import { AuditList } from './audit-list.js';
 import { AutoDelegationAnswers } from './auto-delegation-answers.js';
 import { AutoDelegationPagesController } from './auto-delegations.controller.js';
+import { CreditRequestLines } from './credit-request-lines.js';
 import { CreditsController } from './credits.controller.js';
 import { CsvAnswers } from './csv-answers.js';
+import { DepositDecisions } from './deposit-decisions.js';
+import { DepositDecisionsController } from './deposit-decisions.controller.js';
 import { HomeController } from './home.controller.js';
 import { MailLoop } from './mail-loop.js';
 import { MerchantHomes } from './home.service.js';
@@ -88,6 +94,7 @@ const FOR_BOTH = [
 const FOR_OPERATORS = [
   AuditController,
   CreditsController,
+  DepositDecisionsController,
   OperationsController,
   OperatorSearchController,
   PricesController,
@@ -117,6 +124,7 @@ export class ConsoleDataModule {
       ],
       controllers: audience === 'operator' ? [...FOR_BOTH, ...FOR_OPERATORS] : FOR_BOTH,
       providers: [
+        AccessAudit,
         { provide: APP_INTERCEPTOR, useClass: ProjectScopeInterceptor },
         { provide: ReceiverCheck, useClass: OfflineReceiverCheck },
         { provide: TronClient, useFactory: () => new TronClient(new NodePool([], HEAD_EVERY_MS)) },
@@ -124,9 +132,12 @@ export class ConsoleDataModule {
         AuditList,
         AutoDelegationAnswers,
         AutoDelegations,
+        CreditRequestLines,
         CsvAnswers,
+        DepositDecisions,
         EventLog,
         Digests,
+        HeldDeposits,
         KeyUses,
         MailClaims,
         Mailer,
@@ -138,6 +149,7 @@ export class ConsoleDataModule {
         Operations,
         OrderRecordReader,
         PricePreviews,
+        RateHistory,
         SaleRecords,
         SalesHold,
         Search,
@@ -147,7 +159,7 @@ export class ConsoleDataModule {
         WebhookDeliveries,
         Webhooks,
       ],
-      exports: [AddressMails, MailRefusals, MailTokens],
+      exports: [AccessAudit, AddressMails, MailRefusals, MailTokens],
     };
   }
 }

@@ -26,7 +26,7 @@ import type {
   ReportShape,
 } from './operator-shapes.js';
 import { OrderQuery } from './orders.controller.js';
-import { depositsBefore, depositShape } from './top-up.service.js';
+import { depositsBefore, operatorDeposit } from './top-up.service.js';
 
 const READS = { operator: ['admin', 'support'], scope: 'service' } as const;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -135,10 +135,7 @@ export class OperationsController {
     const names = await this.projects.namesOf(page.items.map((row) => row.projectId));
     return {
       ...page,
-      items: page.items.map((row) => ({
-        ...depositShape(row),
-        project: { id: row.projectId, name: names.get(row.projectId) ?? '' },
-      })),
+      items: page.items.map((row) => operatorDeposit(row, names.get(row.projectId) ?? '')),
     };
   }
 

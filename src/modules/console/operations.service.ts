@@ -46,8 +46,7 @@ const INBOX = {
             'npm run -s cli -- orders explain ' || id, created_at, 'order', id::text FROM orders
       WHERE needs_attention AND NOT test ORDER BY (status = 'unresolved') DESC, id DESC LIMIT $1)
     UNION ALL
-    (SELECT 'warning', 'Deposit dep_' || id || ' is held: ' || coalesce(reason, 'no reason') || '. Credit it with this command, or refuse it with --ignore',
-            'npm run -s cli -- deposits resolve ' || id || ' --credit --reason ''looked at''', changed_at, 'deposit', id::text
+    (SELECT 'warning', 'Deposit dep_' || id || ' is held: ' || coalesce(reason, 'no reason') || '. Credit or refuse it', NULL, changed_at, 'deposit', id::text
        FROM deposit WHERE status = 'held' ORDER BY id DESC LIMIT $1)
     UNION ALL
     (SELECT CASE WHEN s.contract IS NULL THEN 'notice' ELSE 'fault' END,
@@ -76,7 +75,8 @@ const INBOX = {
     (SELECT 'notice', 'Project ' || p.name || ' is frozen: its requests are refused', 'npm run -s cli -- project show ' || p.id, NULL::timestamptz, 'project', p.id::text
        FROM credit_account a JOIN project p ON p.id = a.project_id WHERE a.frozen ORDER BY p.id LIMIT $1)
     UNION ALL
-    (SELECT 'warning', CASE r.kind WHEN 'topup' THEN 'Top-up of ' ELSE 'Adjustment by ' END || round(r.credits / 10000000.0, 2) || ' USD for ' || p.name || ', requested by ' || r.asked_by_email || ', needs the approval of another admin',
+    (SELECT 'warning', CASE r.kind WHEN 'topup' THEN 'Top-up of ' WHEN 'deposit' THEN 'Credit of a held deposit of '
+              WHEN 'refusal' THEN 'Refusal of a held deposit of ' ELSE 'Adjustment by ' END || round(r.credits / 10000000.0, 2) || ' USD for ' || p.name || ', requested by ' || r.asked_by_email || ', needs the approval of another admin',
             NULL, r.asked_at, 'approval', r.id::text FROM credit_request r JOIN project p ON p.id = r.project_id
       WHERE r.status = 'pending' ORDER BY r.asked_at LIMIT $1)`,
 };

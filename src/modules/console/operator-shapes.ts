@@ -85,7 +85,10 @@ export interface CreditRequestList {
 export interface CreditRequestLine {
   readonly id: string;
   readonly project: { readonly id: string; readonly name: string };
-  readonly kind: 'topup' | 'adjustment';
+  /** `deposit` credits a held deposit, `refusal` refuses it. */
+  readonly kind: 'topup' | 'adjustment' | 'deposit' | 'refusal';
+  /** The held deposit that a waiting request decides on. */
+  readonly deposit?: OperatorDeposit;
   readonly amount: Money;
   /** The project's present balance. */
   readonly balance: Money;
@@ -275,6 +278,39 @@ export interface PoolShape {
 /** `GET /deposits?status=&project=` → `Page<OperatorDeposit>`. */
 export interface OperatorDeposit extends DepositShape {
   readonly project: { readonly id: string; readonly name: string };
+  /** The token contract that was paid in; absent for TRX. */
+  readonly contract?: string;
+}
+
+/** `GET /deposits/{id}`: a deposit with what a decision on it needs. */
+export interface DepositEvidence {
+  readonly deposit: OperatorDeposit;
+  /** What it would be credited with, and the small deposits held with it; absent without a rate of its minute. */
+  readonly worth?: Money;
+  /** The sum of the small deposits held with it, in the asset. */
+  readonly small_amount?: string;
+  /** The project's present balance. */
+  readonly balance: Money;
+  /** A decision on a greater worth waits for another admin. */
+  readonly limit: Money;
+}
+
+/**
+ * `POST /deposits/{id}/decide` → `DecidedDeposit`: carried out immediately, or a request if the worth is above the
+ * limit. Admins decide on requests as on those for credits.
+ */
+export interface DecideDeposit {
+  /** Idempotency key of the request that the page chooses. */
+  readonly id: string;
+  readonly decision: 'credit' | 'refuse';
+  /** Required: the worth that the admin saw. A decision on another worth is refused. */
+  readonly worth_credits: number;
+  readonly reason: string;
+}
+
+export interface DecidedDeposit {
+  readonly deposit: OperatorDeposit;
+  readonly request?: CreditRequestLine;
 }
 
 /** `GET /orders?status=&project=&attention=&due=` → `Page<OperatorOrderLine>`. */

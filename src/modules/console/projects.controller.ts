@@ -11,7 +11,7 @@ import { IsInteger, IsText, Member, Optional } from '../../platform/http/body/me
 import { PageQuery } from '../../platform/http/body/page-query.js';
 import { PROJECT_NAME_MAX, PROJECT_NAME_RULE, projectNameOf } from '../projects/project-name.js';
 import { PROJECT_STATES, Projects, type ProjectState, type ProjectView } from '../projects/projects.js';
-import { given, money, notFound } from './answers.js';
+import { given, money, notFound, reasonOf } from './answers.js';
 import { authorOf, Person } from './caller.js';
 import { Authority, type ConsoleCaller } from './authority.js';
 import type { Page } from './data-shapes.js';
@@ -152,12 +152,6 @@ function placeOf(cursor: string | undefined): string | undefined {
   const id = placeIn('p', cursor);
   if (id === undefined || !UUID.test(id)) throw unknownCursor('this list');
   return id;
-}
-
-function reasonOf({ reason }: ReasonRequest): string {
-  const text = reason.trim();
-  if (text === '') throw invalidField('reason', 'must state the reason');
-  return text;
 }
 
 /** Requires a debt limit for postpaid projects; a project without one is made by command. */

@@ -19,6 +19,7 @@ import type { Reader } from '../../platform/database/replica.js';
 import { given, money } from './answers.js';
 import type { Arrivals, BalanceShape, DepositAddressShape, DepositShape } from './data-shapes.js';
 import { STRETCH, type Stretch } from './lists.js';
+import type { OperatorDeposit } from './operator-shapes.js';
 
 const DAYS = 7;
 /** Limits the newest entries of seven days; they suffice to estimate the rate. */
@@ -87,6 +88,7 @@ const BECAUSE: Readonly<Record<string, string>> = {
   one_node: 'Only one node has reported it so far.',
   amount: 'It is above the limit for automatic crediting.',
   blacklisted: 'The token has blacklisted its deposit address. It is credited when the address can send again.',
+  paid_by_us: 'A deposit address has paid its sender before, so the operator checks whose money it is.',
   destroyed: 'The issuer of the token destroyed the balance of its deposit address.',
   auto_max: 'It is above the limit for crediting on the report of one node.',
 };
@@ -214,4 +216,14 @@ export function depositShape(deposit: ListedDeposit): DepositShape {
     seen_at: deposit.seenAt.toISOString(),
     changed_at: deposit.changedAt.toISOString(),
   });
+}
+
+/** `projectName`: the name of the deposit's project. */
+export function operatorDeposit(deposit: ListedDeposit, projectName: string): OperatorDeposit {
+  const { contract, projectId } = deposit;
+  return {
+    ...depositShape(deposit),
+    project: { id: projectId, name: projectName },
+    ...(contract !== null && { contract }),
+  };
 }

@@ -1,7 +1,8 @@
 /**
  * Takes deposits in, block by block. One transaction writes a block's deposits, ledger entries and events and moves the
  * cursor, so that nothing is credited twice and no block is skipped. A payment with a locked project or row is parked
- * and taken in later. The other writers of deposits are unconfirmed-deposits.ts, small-sums.ts and small-deposits.ts.
+ * and taken in later. The other writers of deposits are held-deposits.ts, unconfirmed-deposits.ts, small-sums.ts and
+ * small-deposits.ts.
  *
  * Lock order: cursor, projects with their balances, deposits, entries.
  */
@@ -9,8 +10,7 @@ import { Injectable } from '@nestjs/common';
 import { BlockCursor } from '../../platform/blocks/block-cursor.js';
 import type { WitnessedBlock } from '../../platform/blocks/witnessed-blocks.js';
 import { credits as creditsFrom, type Credits } from '../../domain/units.js';
-import { OperatorError } from '../../domain/operator-error.js';
-import { recordAct, type Author } from '../../platform/database/audit-log.js';
+import type { Author } from '../../platform/database/audit-log.js';
 import { Database, type Transaction } from '../../platform/database/database.js';
 import { Blacklist } from './blacklist.js';
 import { insertMovements, paymentsIn, type ProjectPayment } from './block-payments.js';
@@ -19,6 +19,7 @@ import { candidateOf, entryKeyOf, insertDeposits, writeDecision } from './deposi
 import { PEG_MIN, creditsOfWorth } from './judgement.js';
 import * as sql from './deposit-sql.js';
 import { DepositTokens } from './deposit-tokens.js';
+import { creditHeldWith, HeldDeposits } from './held-deposits.js';
 import { countIgnored } from './ignored-transfers.js';
 import {
   PARKED_ADDRESSES,
@@ -32,7 +33,6 @@ import { claimProjects } from './project-claims.js';
 import { atRecordedPlaces } from './recorded-places.js';
 import { SmallDeposits } from './small-deposits.js';
 import * as sums from './small-sums-sql.js';
-import { settleClosedSums } from './small-sums.js';
 import { DepositBatch, type Candidate } from './deposit-batch.js';
 import { splitByLocks } from './unlocked-payments.js';
 
@@ -58,6 +58,7 @@ export class DepositBook {
     private readonly blockCursor: BlockCursor,
     private readonly depositJudge: DepositJudge,
     private readonly smallDeposits: SmallDeposits,
+    private readonly heldDeposits: HeldDeposits,
     private readonly tokens: DepositTokens,
     private readonly blacklist: Blacklist,
   ) {}
@@ -215,47 +216,7 @@ export class DepositBook {
    */
   async resolveHeld(id: bigint, isCredited: boolean, author: Author): Promise<Credits | undefined> {
     await this.tokens.assertSetting();
-    return this.database.transaction(async (tx) => {
-      const [row] = await tx.query<sql.DepositRow>(sql.LOCK_ONE, [id]);
-      if (row === undefined) throw new OperatorError(`There is no deposit ${id.toString()}.`, 1, 'NOT_FOUND');
-      if (row.status !== 'held') throw new OperatorError(`Deposit ${id.toString()} is ${row.status}, not held.`);
-      const candidate = candidateOf(row);
-      const { key } = candidate;
-      const [small] = await tx.query<{ amount: string; worth: string }>(sums.WORTH_HELD_WITH, [key]);
-      await recordAct(tx, author, {
-        action: isCredited ? 'deposits.credit' : 'deposits.ignore',
-        subject: id.toString(),
-        detail: { ...candidate, smallOnes: BigInt(small?.amount ?? 0) },
-      });
-      if (!isCredited) {
-        await tx.query(sql.DECIDE, [id, 'ignored', author.reason, row.rate_e8, null, null, null]);
-        await tx.query(sums.DECIDE_SUM, [key, 'ignored', author.reason]);
-        await tx.query(sums.IGNORE_HELD_WITH, [key, author.reason]);
-        await settleClosedSums(tx);
-        return undefined;
-      }
-      const rate = row.rate_e8 ?? (await this.depositJudge.findRate(tx, new DepositBatch(tx), candidate))?.rate;
-      if (rate === undefined) throw new OperatorError('There is no rate for its minute yet. Try again later.');
-      const amount = creditsFrom(creditsOfWorth(BigInt(small?.worth ?? 0) + candidate.amount * rate));
-      if (amount === 0n) throw new OperatorError('The deposit is worth less than one credit.');
-      const decision: Decision = {
-        ...UNDECIDED,
-        status: 'credited',
-        reason: null,
-        rateE8: rate,
-        entryKey: key,
-        credits: amount,
-      };
-      const batch = new DepositBatch(tx);
-      if (amount > (await batch.roomOf(candidate.projectId))) {
-        throw new OperatorError('The balance would exceed 2^53 − 1 credits. Lower it with `credits adjust` first.');
-      }
-      await this.depositJudge.enterInLedger(tx, batch, { candidate, decision, author });
-      await writeDecision(tx, id, decision);
-      await creditHeldWith(tx, key);
-      await this.depositJudge.writeBatch(tx, batch);
-      return amount;
-    });
+    return this.database.transaction((tx) => this.heldDeposits.resolve(tx, id, { isCredited, author }));
   }
 
   /**
@@ -301,15 +262,6 @@ export class DepositBook {
     }
     await insertDeposits(tx, block, rows);
   }
-}
-
-/**
- * Credits the small deposits whose sum was held with the deposit of this key: some now, the rest in later transactions.
- */
-async function creditHeldWith(tx: Transaction, key: string): Promise<void> {
-  await tx.query(sums.DECIDE_SUM, [key, 'credited', null]);
-  await tx.query(sums.CREDIT_HELD_WITH, [key]);
-  await settleClosedSums(tx);
 }
 
 interface ParkedBlock {

@@ -9,6 +9,7 @@ import { DepositGauges } from './deposit-gauges.js';
 import { DepositReader } from './deposit-reader.js';
 import { DepositTerms } from './deposit-terms.js';
 import { DepositTokens } from './deposit-tokens.js';
+import { HeldDeposits } from './held-deposits.js';
 import { UnconfirmedDeposits } from './unconfirmed-deposits.js';
 import { RateHistory } from './rate-history.js';
 import { RateRecorder } from './rate-recorder.js';
@@ -25,6 +26,7 @@ import { TokenWatch } from './token-watch.js';
     DepositReader,
     DepositTerms,
     DepositTokens,
+    HeldDeposits,
     UnconfirmedDeposits,
     RateHistory,
     RateRecorder,

@@ -8,6 +8,7 @@ import { Deposit } from '../../platform/database/entities/deposit.entity.js';
 import { Blacklist } from './blacklist.js';
 import { DepositAudit } from './deposit-audit.js';
 import { DepositReturns } from './deposit-returns.js';
+import { HeldDeposits } from './held-deposits.js';
 import { Holdings } from './holdings.js';
 import { Rescan } from './rescan.js';
 import { SmallDeposits } from './small-deposits.js';
@@ -32,6 +33,7 @@ import { TransferTrials } from './transfer-trials.js';
     DepositList,
     DepositReturns,
     DepositTransfers,
+    HeldDeposits,
     Holdings,
     IgnoredTransferList,
     RateHistory,

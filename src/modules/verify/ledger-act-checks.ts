@@ -64,7 +64,9 @@ const REQUESTS: RecordCheck = {
       LEFT JOIN credit_entry e ON e.entry_key = r.kind || ':' || r.reference AND e.project_id = r.project_id
       LEFT JOIN (SELECT DISTINCT detail ->> 'request' AS request, actor FROM audit_log WHERE action = 'credits.approve') a ON a.request = r.id::text
      WHERE (r.status = 'approved') <> (a.request IS NOT NULL) OR (r.status = 'approved' AND (
-             e.credits IS DISTINCT FROM r.credits OR a.actor IS DISTINCT FROM r.decided_by_email OR a.actor = r.asked_by_email))`,
+             CASE r.kind WHEN 'refusal' THEN NOT EXISTS (SELECT FROM deposit d WHERE d.status = 'ignored' AND d.project_id = r.project_id
+               AND encode(d.txid, 'hex') || ':' || d.kind || ':' || d.place = r.reference AND d.txid = decode(left(r.reference, 64), 'hex'))
+             ELSE e.credits IS DISTINCT FROM r.credits END OR a.actor IS DISTINCT FROM r.decided_by_email OR a.actor = r.asked_by_email))`,
 };
 
 /** Charges by day, for each project, key and auto-delegation. A refunded one counts as nothing. */

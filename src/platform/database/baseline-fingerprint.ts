@@ -93,7 +93,7 @@ export const BASELINE_OBJECTS: Readonly<Record<string, string>> = {
   'table console_session': '5e01211003ca',
   'table credit_account': '3e1896b039b9',
   'table credit_entry': 'f730466c9c88',
-  'table credit_request': 'f5d07734b5d9',
+  'table credit_request': '5cdf7580316f',
   'table deposit': 'ab3ddd375dfb',
   'table deposit_account': '2defa3a4ec0d',
   'table deposit_address': '9ab234ab1ee7',

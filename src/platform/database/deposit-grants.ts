@@ -10,7 +10,6 @@ export const DEPOSIT_TABLES: Readonly<Record<string, ByRole>> = {
     worker: { select: 'all', insert: 'all', update: { but: ['id'] } },
     // A decision of the operator, and a rescan.
     cli: { select: 'all', insert: 'all', update: { but: ['id'] } },
-    console_operator: READ,
     reports: READ,
   },
   parked_payment: {

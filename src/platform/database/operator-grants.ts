@@ -2,7 +2,7 @@
  * Rights of an operators' console on the tables of projects and money that it writes; grants.ts has its other rights.
  * It may replace sealed secrets, but neither read nor open them. It cannot change orders, legs or the pool.
  */
-import { STATE_AS_NEW, WEBHOOK_ACTS, type Access } from './grant-columns.js';
+import { DEPOSIT_DECISION, STATE_AS_NEW, WEBHOOK_ACTS, type Access } from './grant-columns.js';
 
 const KEY_SECRETS = ['sealed', 'previous_sealed'];
 const ENDPOINT_SECRETS_UNREAD = ['secret_sealed', 'previous_secret_sealed'];
@@ -27,8 +27,11 @@ export const OPERATOR_TABLES: Readonly<Record<string, Access>> = {
     insert: { only: ['id', 'project_id', 'kind', 'credits', 'reference', 'reason', 'asked_by', 'asked_by_email'] },
     update: { only: ['status', 'decided_by', 'decided_by_email', 'decided_at', 'decision_reason'] },
   },
+  // A decision on a held deposit, and on the small ones that wait with it.
+  deposit: { select: 'all', update: { only: DEPOSIT_DECISION } },
   deposit_account: { select: 'all', update: { only: ['created_at'] } },
   deposit_address: { select: 'all', insert: 'all' },
+  deposit_sum: { select: 'all', update: { only: ['amount', 'worth', 'decision', 'reason', 'is_settled'] } },
   event: {
     select: 'all',
     insert: { only: ['order_id', 'from_status', 'to_status', 'chain_at', 'project_id', 'type', 'snapshot'] },

@@ -1,14 +1,9 @@
 import 'reflect-metadata';
-import type { ConsoleConfig } from '../../../src/platform/config/console-config.js';
-import { Operations } from '../../../src/modules/console/operations.service.js';
-import { Reports } from '../../../src/modules/reports/report-service.js';
-import { Replica } from '../../../src/platform/database/replica.js';
 import { cliWith } from '../../support/cli.js';
 import {
   calm,
   closeFixture,
   creditedTo,
-  database,
   env,
   follow,
   mine,
@@ -34,18 +29,6 @@ interface Listed {
   readonly project_id: string;
 }
 
-/** Returns the command that the operators' inbox recommends for a deposit, as arguments. */
-async function cureOf(deposit: string): Promise<string[]> {
-  const config = {
-    market: { maxAgeSec: 60 },
-    rates: { sources: ['static'], maxAgeSec: 60 },
-  } as unknown as ConsoleConfig;
-  const items = await new Operations(database, new Reports(new Replica(database)), config).inbox();
-  const { command = '' } = items.find(({ subject }) => subject?.kind === 'deposit' && subject.id === deposit) ?? {};
-  const [, words = ''] = command.split('npm run -s cli -- ');
-  return [...words.matchAll(/'([^']*)'|\S+/g)].map(([word, quoted]) => quoted ?? word);
-}
-
 const listed = async (...args: string[]): Promise<Listed[]> =>
   (await run('deposits', 'list', ...args)).json() as Listed[];
 
@@ -65,8 +48,10 @@ it('lists held deposits, and credits or ignores each once', async () => {
   expect(held.map(({ project_id }) => project_id).sort()).toEqual([first.id, second.id].sort());
   const idOf = (id: string) => held.find(({ project_id }) => project_id === id)!.id.toString();
   expect(await run('deposits', 'resolve', idOf(first.id))).toMatchObject({ code: 2 });
-  const cured = await cliWith({ ...env, USER: 'tester' })('--json', '--yes', ...(await cureOf(idOf(first.id))));
-  expect(cured.json()).toMatchObject({ deposit: Number(idOf(first.id)), credits: 40_000_000 });
+  expect((await run('deposits', 'resolve', idOf(first.id), '--credit')).json()).toMatchObject({
+    deposit: Number(idOf(first.id)),
+    credits: 40_000_000,
+  });
   expect(await run('deposits', 'resolve', idOf(first.id), '--credit')).toMatchObject({ code: 1 });
   expect((await run('deposits', 'resolve', idOf(second.id), '--ignore')).json()).toMatchObject({ credits: null });
   expect(await creditedTo(first)).toBe(40_000_000n);

@@ -104,7 +104,7 @@ async function book({ fixture, project, running }: History): Promise<void> {
     asker,
     'paid',
   );
-  await requests.approve(id, approver, 'seen');
+  await requests.approve(id, approver, 'seen', () => Promise.resolve());
   await database.query(
     `INSERT INTO api_key (id, project_id, name, scopes, allowed_sources, daily_cap_credits, sealed, revoked_at)
      VALUES ($1, $2, 'old', '{read}', '{192.0.2.1}', 500, '\\x00', now())`,

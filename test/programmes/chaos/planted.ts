@@ -5,6 +5,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
+import { PLANTED_ACTS } from './planted-acts.js';
 import { PLANTED_AUTO_SETTINGS } from './planted-auto-settings.js';
 import { PLANTED_AUTO_TERMS } from './planted-auto-terms.js';
 import { PLANTED_BLOCKS } from './planted-blocks.js';
@@ -68,6 +69,7 @@ export const PLANTED: readonly PlantedBug[] = [
   ...PLANTED_TOKENS,
   ...PLANTED_EXTENSIONS,
   ...PLANTED_REFILLS,
+  ...PLANTED_ACTS,
   ...PLANTED_AUTO_SETTINGS,
   ...PLANTED_AUTO_TERMS,
   ...PLANTED_COSTS,

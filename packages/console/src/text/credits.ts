@@ -27,10 +27,16 @@ export const CREDITS = {
 } as const;
 
 export const APPROVALS = {
-  lead: (limit: string) => `Bookings above ${limit}: one admin requests, another admin decides.`,
-  leadUnknown: 'Bookings that one admin requests and another decides.',
+  lead: (limit: string) =>
+    `Bookings and decisions on held deposits above ${limit}: one admin requests, another admin decides.`,
+  leadUnknown: 'Bookings and decisions on held deposits that one admin requests and another decides.',
   empty: 'No requests yet.',
-  kinds: { topup: 'Top-up', adjustment: 'Adjustment' },
+  kinds: {
+    topup: 'Top-up',
+    adjustment: 'Adjustment',
+    deposit: 'Credit of a held deposit',
+    refusal: 'Refusal of a held deposit',
+  },
   facts: {
     project: 'Project',
     balance: 'Balance now',
@@ -52,12 +58,15 @@ export const APPROVALS = {
   reads: 'Your role can read requests; only an admin can decide.',
   dialog: {
     approve: 'Approve and book',
+    approveRefusal: 'Approve the refusal',
     reject: 'Reject',
     lead: 'Compare the request with the bank statement or other proof of payment before you decide.',
+    leadDeposit: 'Compare the deposit with the chain, and its sender with what the project says, before you decide.',
     reason: 'Reason',
     reasonHelp: 'Recorded with your name in the audit log.',
   },
   byAt: (email: string) => `${email},`,
   booked: 'Approved and booked.',
+  refused: 'Approved. The deposit is refused.',
   rejected: 'Rejected. Nothing was booked.',
 } as const;

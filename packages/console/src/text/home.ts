@@ -66,6 +66,7 @@ export const OPERATOR_HOME = {
   allClear: 'The inbox is empty. Checked',
   cure: 'Remedy',
   decide: 'Review it, then approve or reject it',
+  decideDeposit: 'Review it, then credit or refuse it',
   severity: { fault: 'Fault', warning: 'Warning', notice: 'Notice' },
   capacity: 'Capacity',
   sold: 'Sold',

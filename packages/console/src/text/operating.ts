@@ -31,6 +31,7 @@ export const DEPOSITS = {
   project: 'Project',
   filter: 'Filter the deposits',
   status: 'Status',
+  act: 'Action',
   empty: 'No deposits yet.',
   emptyFiltered: 'None of the newest deposits matches. “Show more” continues with older ones.',
 } as const;

@@ -13,7 +13,7 @@ export class CreditRequest {
   projectId!: string;
 
   @Column({ type: 'text' })
-  kind!: 'topup' | 'adjustment';
+  kind!: 'topup' | 'adjustment' | 'deposit' | 'refusal';
 
   @Column(BIGINT)
   credits!: Credits;

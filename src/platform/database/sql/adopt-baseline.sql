@@ -49,6 +49,10 @@ ALTER TABLE credit_entry ALTER COLUMN api_key_id DROP DEFAULT;
 ALTER TABLE refused_request DROP CONSTRAINT refused_request_status_check,
   ADD CONSTRAINT refused_request_status_check CHECK (status BETWEEN 400 AND 499);
 
+-- Decisions on held deposits also wait for a second admin.
+ALTER TABLE credit_request DROP CONSTRAINT credit_request_kind_check,
+  ADD CONSTRAINT credit_request_kind_check CHECK (kind IN ('topup', 'adjustment', 'deposit', 'refusal'));
+
 -- The same condition in a form that a dump and a restore do not change.
 DROP TRIGGER reclaim_usage_final ON reclaim_usage;
 CREATE TRIGGER reclaim_usage_final BEFORE UPDATE ON reclaim_usage FOR EACH ROW

@@ -1,4 +1,4 @@
-/** Credit bookings that need a second admin, and decided ones. */
+/** Credit bookings and decisions on held deposits that need a second admin, and decided ones. */
 import { Button, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -26,25 +26,27 @@ import { InboxNav } from '../../shell/subnav.js';
 import { COMMON } from '../../text/common.js';
 import { APPROVALS } from '../../text/credits.js';
 import { NAV } from '../../text/nav.js';
+import { Evidence } from './decide-deposit.js';
 
 const text = APPROVALS;
 const EVERY_MS = 15_000;
 type Decision = 'approve' | 'reject';
 
+/** The reference of such a request is the long key of the deposit. */
+const isOfDeposit = (kind: CreditRequestLine['kind']): boolean => kind === 'deposit' || kind === 'refusal';
+
 export function ApprovalsPage() {
   const requests = useReadEvery<CreditRequestList>(['credit-requests'], '/api/operator/credit-requests', EVERY_MS);
   const limit = requests.data?.limit.credits;
   const [deciding, setDeciding] = useState<{ readonly request: CreditRequestLine; readonly as: Decision }>();
-  const [done, setDone] = useState<Decision>();
+  const [done, setDone] = useState<string>();
   return (
     <Page
       title={NAV.approvals}
       lead={limit === undefined ? text.leadUnknown : text.lead(usd(limit))}
       above={<InboxNav />}
     >
-      <div role="status">
-        {done !== undefined && <Notice tone="good">{done === 'approve' ? text.booked : text.rejected}</Notice>}
-      </div>
+      <div role="status">{done !== undefined && <Notice tone="good">{done}</Notice>}</div>
       <Loaded query={requests} lines={6} isEmpty={({ items }) => items.length === 0} empty={<p>{text.empty}</p>}>
         {({ items }) => (
           <>
@@ -65,12 +67,17 @@ export function ApprovalsPage() {
           onClose={() => setDeciding(undefined)}
           onDone={() => {
             setDeciding(undefined);
-            setDone(deciding.as);
+            setDone(doneText(deciding.request, deciding.as));
           }}
         />
       )}
     </Page>
   );
+}
+
+function doneText({ kind }: CreditRequestLine, as: Decision): string {
+  if (as === 'reject') return text.rejected;
+  return kind === 'refusal' ? text.refused : text.booked;
 }
 
 interface WaitingProps {
@@ -92,11 +99,11 @@ function Waiting({ items, onDecide }: WaitingProps) {
             <div className="form-actions">
               <Button onClick={() => onDecide(request, 'approve')}>
                 {text.approve}
-                <span className="only-read"> {request.reference}</span>
+                <span className="only-read"> {request.deposit?.id ?? request.reference}</span>
               </Button>
               <Button variant="default" onClick={() => onDecide(request, 'reject')}>
                 {text.reject}
-                <span className="only-read"> {request.reference}</span>
+                <span className="only-read"> {request.deposit?.id ?? request.reference}</span>
               </Button>
             </div>
           )}
@@ -109,29 +116,28 @@ function Waiting({ items, onDecide }: WaitingProps) {
 /** Shows all facts for the decision. */
 function Terms({ request }: { readonly request: CreditRequestLine }) {
   const { facts } = text;
-  const { project, amount, balance } = request;
+  const { project, amount, balance, deposit, kind } = request;
+  const after = BigInt(balance.credits) + (kind === 'refusal' ? 0n : BigInt(amount.credits));
   return (
-    <Facts
-      of={[
-        [facts.project, <ProjectLink key="project" project={project} />],
-        [text.kinds[request.kind], <Amount key="amount" credits={amount.credits} isBalance isSigned />],
-        [facts.balance, <Amount key="now" credits={balance.credits} isBalance />],
-        [facts.after, <Amount key="after" credits={BigInt(balance.credits) + BigInt(amount.credits)} isBalance />],
-        [
-          facts.reference,
-          <span key="reference" className="mono">
-            {request.reference}
-          </span>,
-        ],
-        [facts.reason, request.reason],
-        [
-          facts.asked,
-          <>
-            {text.byAt(request.asked_by.email)} <Moment at={request.asked_at} />
-          </>,
-        ],
-      ]}
-    />
+    <>
+      {deposit !== undefined && <Evidence deposit={deposit} />}
+      <Facts
+        of={[
+          [facts.project, <ProjectLink key="project" project={project} />],
+          [text.kinds[kind], <Amount key="amount" credits={amount.credits} isBalance isSigned={kind !== 'refusal'} />],
+          [facts.balance, <Amount key="now" credits={balance.credits} isBalance />],
+          [facts.after, <Amount key="after" credits={after} isBalance />],
+          [facts.reference, deposit === undefined ? <span className="mono">{request.reference}</span> : undefined],
+          [facts.reason, request.reason],
+          [
+            facts.asked,
+            <>
+              {text.byAt(request.asked_by.email)} <Moment at={request.asked_at} />
+            </>,
+          ],
+        ]}
+      />
+    </>
   );
 }
 
@@ -154,15 +160,20 @@ const COLUMNS: readonly Column<CreditRequestLine>[] = [
   { title: titles.project, cell: ({ project }) => <ProjectLink project={project} /> },
   {
     title: titles.amount,
-    cell: ({ amount }) => <Amount credits={amount.credits} isBalance isSigned />,
+    cell: ({ amount, kind }) => (
+      <>
+        <Amount credits={amount.credits} isBalance isSigned={kind !== 'refusal'} />
+        <p className="dim">{text.kinds[kind]}</p>
+      </>
+    ),
     isFigure: true,
   },
   {
     title: titles.why,
-    cell: ({ reason, reference, decision_reason: decision }) => (
+    cell: ({ reason, reference, kind, decision_reason: decision }) => (
       <>
         <p>{reason}</p>
-        <p className="dim">{reference}</p>
+        {!isOfDeposit(kind) && <p className="dim">{reference}</p>}
         {decision !== undefined && <p className="dim">{decision}</p>}
       </>
     ),
@@ -203,13 +214,14 @@ function Decide({ request, as, onClose, onDone }: DecideProps) {
     onDone();
     await cache.invalidateQueries();
   });
+  const words = as === 'approve' && request.kind === 'refusal' ? text.dialog.approveRefusal : text.dialog[as];
   return (
-    <Dialog title={text.dialog[as]} onClose={onClose}>
-      <p>{text.dialog.lead}</p>
+    <Dialog title={words} onClose={onClose}>
+      <p>{isOfDeposit(request.kind) ? text.dialog.leadDeposit : text.dialog.lead}</p>
       <Terms request={request} />
       <Form
         act={act}
-        submit={text.dialog[as]}
+        submit={words}
         isDangerous={as === 'reject'}
         isReady={reason.trim() !== ''}
         beside={

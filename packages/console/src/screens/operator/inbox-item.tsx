@@ -25,6 +25,11 @@ export function InboxNotice({ item: { severity, says, command, since, subject } 
           <Link href={pathOf(subject.id, '/orders')}>{subject.id}</Link>
         </p>
       )}
+      {subject?.kind === 'deposit' && (
+        <p>
+          <Link href="/deposits?status=held">{text.decideDeposit}</Link>
+        </p>
+      )}
       {subject?.kind === 'approval' && (
         <p>
           <Link href="/inbox/approvals">{text.decide}</Link>

@@ -3,9 +3,10 @@
 CREATE TABLE credit_request (
   id uuid PRIMARY KEY,
   project_id uuid NOT NULL REFERENCES project (id),
-  kind text NOT NULL CHECK (kind IN ('topup', 'adjustment')),
+  kind text NOT NULL CHECK (kind IN ('topup', 'adjustment', 'deposit', 'refusal')),
   credits bigint NOT NULL,
-  -- The reference of the entry that an approval makes: topup:<reference> or adjustment:<reference>.
+  -- The reference of the entry that an approval makes: topup:<reference>, adjustment:<reference> or
+  -- deposit:<reference>. A refusal names the deposit in the same way and makes none.
   reference text NOT NULL CHECK (length(reference) BETWEEN 1 AND 200),
   reason text NOT NULL,
   asked_by uuid NOT NULL REFERENCES person (id),
