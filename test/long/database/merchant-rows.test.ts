@@ -89,6 +89,8 @@ const ROW_OF: Readonly<Record<string, (project: string) => readonly string[]>> =
     `INSERT INTO refused_request (project_id, at, request_id, method, path, status, error, reason, source_address)
      VALUES ('${p}', now(), 'r', 'GET', '/', 401, 'E', 'r', '::1')`,
   ],
+  rental_use: (p) =>
+    withOrder(p, (order) => `INSERT INTO rental_use (order_id, energy, calls, last_block) VALUES (${order}, 1, 1, 1)`),
   statement: (p) => [
     `INSERT INTO statement (project_id, number, month, ends_at, first_at, entries_to, rest_from, lines, opening_credits, charge_credits,
        refund_credits, compensation_credits, deposit_credits, topup_credits, adjustment_credits, closing_credits)
