@@ -29,7 +29,7 @@ export function Form({ act, submit, isDangerous = false, isReady = true, beside,
         <Button
           type="submit"
           loading={act.isUnderWay}
-          {...(isDangerous && { color: 'red' })}
+          {...(isDangerous && { color: 'red.9' })}
           {...(!isReady && { 'aria-disabled': true, 'data-disabled': true })}
           {...(!isOnline && { 'data-offline': true })}
         >

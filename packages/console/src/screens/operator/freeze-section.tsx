@@ -25,7 +25,7 @@ export function FreezeSection({ id }: { readonly id: string }) {
             <p role="status">{data.frozen ? FREEZE.isFrozen : FREEZE.isActive}</p>
             {isAdmin ? (
               <div className="form-actions">
-                <Button {...(!data.frozen && { color: 'red' })} onClick={() => setAsked(true)}>
+                <Button {...(!data.frozen && { color: 'red.9' })} onClick={() => setAsked(true)}>
                   {data.frozen ? FREEZE.unfreeze : FREEZE.freeze}
                 </Button>
               </div>
