@@ -33,18 +33,27 @@ const RENTALS = `SELECT o.key, o.receive_address AS receiver, o.energy::text, o.
       WHERE u.order_id = o.id AND t.status IN ('included', 'solid')) AS read
   FROM orders o WHERE o.key LIKE $1 AND o.status = 'delivered'`;
 
-/** A wallet that failed to deliver is left out for five minutes or longer, and top-ups may wait for its room. */
-const HELD = `SELECT address FROM pool_wallet WHERE delivery_held_until IS NOT NULL OR delivery_fault IS NOT NULL`;
+/**
+ * The energy that the pool can delegate now. Customers' used energy moves to the pool with their reclaims and recovers
+ * within a day of the chain, and a wallet that failed to deliver is left out for minutes.
+ */
+const ROOM = `SELECT coalesce(sum(w.free_sun) * 1000000 / (SELECT max(sun_per_energy_e6) FROM orders WHERE key LIKE $1), 0)::float8 AS energy,
+    (SELECT json_agg(json_build_object('address', address, 'status', status, 'recovering_sun', recovering_sun)) FROM pool_wallet)::text AS wallets,
+    (SELECT max(top_up_after) FROM orders WHERE key LIKE $1 AND reclaimed_at IS NULL)::text AS top_up_after
+  FROM (SELECT sum(s.free_sun) AS free_sun FROM pool_slot s JOIN pool_wallet w ON w.id = s.wallet_id
+    WHERE w.role = 'pool' AND w.status = 'active' AND w.sells_until > clock_timestamp()
+    GROUP BY s.wallet_id HAVING sum(s.free_transactions) >= 2) w`;
 
-/** What a top-up found: the room of each wallet, and when it is tried again. */
-const ROOM = `SELECT json_build_object(
-    'wallets', (SELECT json_agg(json_build_object('status', w.status, 'sells', w.sells_until > clock_timestamp(),
-        'free_sun', s.free_sun, 'free_transactions', s.free_transactions))
-      FROM pool_wallet w CROSS JOIN LATERAL (
-        SELECT sum(free_sun) AS free_sun, sum(free_transactions) AS free_transactions FROM pool_slot WHERE wallet_id = w.id) s
-      WHERE w.role = 'pool'),
-    'top_up_after', (SELECT max(top_up_after) FROM orders WHERE key LIKE $1 AND reclaimed_at IS NULL),
-    'now', clock_timestamp()) AS found`;
+interface Room {
+  readonly energy: number;
+  readonly wallets: string;
+  readonly top_up_after: string | null;
+}
+
+interface Shortage {
+  readonly missing: number;
+  readonly says: string;
+}
 
 const STATUS = `SELECT status FROM orders WHERE key = $1`;
 
@@ -210,7 +219,7 @@ export class Overlapping {
 
   /**
    * Checks every receiver until `last` aborts and none is short. Returns those that were short for longer than the
-   * grace period while every wallet could deliver.
+   * grace period while the pool had room for it.
    */
   private async watch(play: Play, last: AbortSignal): Promise<string[]> {
     const shortSince = new Map<string, number>();
@@ -218,27 +227,26 @@ export class Overlapping {
       const isLast = last.aborted;
       const short = await this.short(play);
       const nowMs = performance.now();
-      if ((await play.read(HELD, [])).length > 0) {
-        shortSince.clear();
-        short.clear();
-      }
+      const [room] = await play.read<Room>(ROOM, [`${play.run}-overlap-%`]);
       for (const receiver of this.addresses) {
-        if (!short.has(receiver)) shortSince.delete(receiver);
+        // A top-up has headroom and is split among wallets.
+        const isDue = 1.2 * (short.get(receiver)?.missing ?? Infinity) <= (room?.energy ?? 0);
+        if (!isDue) shortSince.delete(receiver);
         else if (!shortSince.has(receiver)) shortSince.set(receiver, nowMs);
       }
       const late = [...shortSince].filter(([, sinceMs]) => nowMs - sinceMs > GRACE_MS);
-      if (late.length > 0) {
-        const [room] = await play.read<{ found: object }>(ROOM, [`${play.run}-overlap-%`]);
-        return late.map(([receiver]) => `${short.get(receiver) ?? receiver}; ${JSON.stringify(room?.found)}`);
-      }
+      if (late.length > 0)
+        return late.map(
+          ([receiver]) => `${short.get(receiver)?.says ?? receiver}; the pool has ${JSON.stringify(room)}`,
+        );
       if (isLast && shortSince.size === 0) return [];
       await sleep(LOOK_MS);
     }
   }
 
   /** Describes each receiver with less usable energy than expected now. */
-  private async short(play: Play): Promise<Map<string, string>> {
-    const short = new Map<string, string>();
+  private async short(play: Play): Promise<ReadonlyMap<string, Shortage>> {
+    const short = new Map<string, Shortage>();
     const rentals = await this.rentals(play);
     for (const receiver of this.addresses) {
       const rows = rentals.get(receiver) ?? [];
@@ -254,11 +262,10 @@ export class Overlapping {
       const expected = expectedUsable(list, uses, atMs);
       if (usable >= expected - tolerance) continue;
       const keys = running.map(({ key }) => key).join(', ');
-      short.set(
-        receiver,
+      const says =
         `order ${keys}: at least ${Math.ceil(expected - tolerance).toString()} energy of ${receiver} must be usable, ` +
-          `found ${usable.toString()}; rentals ${JSON.stringify(list)}, uses ${JSON.stringify(uses)}`,
-      );
+        `found ${usable.toString()}; rentals ${JSON.stringify(list)}, uses ${JSON.stringify(uses)}`;
+      short.set(receiver, { missing: expected - usable, says });
     }
     return short;
   }
