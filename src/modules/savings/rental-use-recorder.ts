@@ -12,13 +12,14 @@ import type { Transaction } from '../../platform/database/database.js';
 /**
  * $1: receivers. $2: the energy that each used. $3: its number of calls. $4: the block's time. $5: the block. A rental
  * that ran then may have ended since, by a later block: a leg reclaimed before this block was read has changed after
- * it. TRON: used energy recovers within 24 hours, so a rental gives its amount once more in each day.
+ * it. TRON: used energy recovers within 24 hours, so a rental gives its amount once more in each day; what it
+ * gives beyond its end is not counted.
  */
 const RECORD = {
   name: 'record_rental_use',
   text: `WITH rental AS (
       SELECT v.address, v.energy AS used, v.calls, o.id, o.ends_at, greatest(trunc(o.energy
-          * (1 + extract(epoch FROM $4::timestamptz - o.delivered_at) / 86400)) - coalesce(u.energy, 0), 0)::bigint AS room
+          * (1 + extract(epoch FROM least($4::timestamptz, o.ends_at) - o.delivered_at) / 86400)) - coalesce(u.energy, 0), 0)::bigint AS room
         FROM unnest($1::text[], $2::bigint[], $3::integer[]) AS v(address, energy, calls)
         CROSS JOIN LATERAL (
           SELECT l.order_id FROM pool_wallet w JOIN open_leg l ON l.wallet_id = w.id AND l.receive_address = v.address

@@ -30,9 +30,9 @@ export const RENTAL_USES: RecordCheck = {
   says: 'Used energy belongs to a delivered rental, which can have given as much.',
   stops: 'nothing',
   text: `SELECT 'order ' || u.order_id AS subject, u.order_id AS of_order, u.energy AS used, u.calls, o.energy, o.delivered_at
-      FROM rental_use u CROSS JOIN deposit_cursor c LEFT JOIN orders o ON o.id = u.order_id
+      FROM rental_use u LEFT JOIN orders o ON o.id = u.order_id
      WHERE (o.kind = 'rental' AND NOT o.test AND u.energy <= o.energy
-       * (1 + extract(epoch FROM coalesce(o.reclaimed_at, c.block_at) - o.delivered_at) / 86400)) IS NOT TRUE`,
+       * (1 + extract(epoch FROM o.ends_at - o.delivered_at) / 86400)) IS NOT TRUE`,
 };
 
 const COSTS_ON_CHAIN = {

@@ -118,6 +118,18 @@ it('counts a use of the last blocks although the rental is over when they are re
   expect(await useOf(long)).toEqual(after);
 });
 
+it('counts no more than a rental can have given by its end, although its reclaim is late', async () => {
+  const caller = nextCaller();
+  const key = await settled(worker, caller.address, 40_000, SHORT_SEC);
+  const first = await call(caller);
+  await mine((2 * SHORT_SEC) / 3);
+  const second = await call(caller);
+  await readSolid();
+  const most = Math.floor(40_000 * (1 + SHORT_SEC / 86_400));
+  expect(first.energy + second.energy).toBeGreaterThan(most);
+  expect((await useOf(key)).energy).toBe(most);
+});
+
 it('verify finds a use that the rental cannot have given, and one of no rental', async () => {
   const caller = nextCaller();
   const key = await settled(worker, caller.address, 40_000, LONG_SEC);
@@ -130,7 +142,7 @@ it('verify finds a use that the rental cannot have given, and one of no rental',
   };
   expect(await found()).toEqual([]);
   const { id } = await orderOf(key);
-  await api.database.query(`UPDATE rental_use SET energy = 41000 WHERE order_id = $1`, [id]);
+  await api.database.query(`UPDATE rental_use SET energy = 42000 WHERE order_id = $1`, [id]);
   await api.database.query(`INSERT INTO rental_use VALUES (999999, 1, 1, 1)`);
   expect(await found()).toEqual([`order ${id.toString()}`, 'order 999999']);
   await api.database.query(`DELETE FROM rental_use WHERE order_id = ANY ($1)`, [[id, 999_999]]);
