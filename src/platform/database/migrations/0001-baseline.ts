@@ -16,7 +16,7 @@ END $$`,
     event_numbering, event_position, explained_finding, ignored_transfer, invitation, judged_credits,
     judged_entries, key_canary, leg, mail_refusal, market_state, membership, notification, order_extension,
     order_key, order_replay, orders, orphan_tx, parked_payment, person, pool_slot, pool_wallet, pool_wallet_day,
-    price_row, project, receiver_energy, reclaim_usage, reconcile_state, recovery_code, refused_request,
+    price_row, project, receiver_energy, reclaim_usage, reconcile_state, recovery_code, refused_request, rental_use,
     request_nonce, sales_stop, sign_in_guess, statement, statement_month, token_state, unsearched_block,
     webhook_act, webhook_delivery, webhook_destination, webhook_endpoint, webhook_state CASCADE`,
   `DO $$
