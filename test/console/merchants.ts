@@ -272,7 +272,7 @@ export function merchants(at: () => ConsoleCluster, see: (view: View) => View): 
       await input.press(button(view, 'Show the cost'));
       await input.press(dialog.getByRole('button', { name: 'Save' }));
       await dialog.waitFor({ state: 'detached' });
-      await page.getByText('Sized by a transfer to').waitFor();
+      await page.getByText('Sized by a transfer to', { exact: true }).waitFor();
       expect(await page.getByRole('main').innerText()).toContain(recipient.slice(0, 4));
 
       await input.press(button(view, 'Remove'));
