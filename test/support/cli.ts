@@ -2,6 +2,9 @@
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { runCli } from '../../src/modules/operator/cli.js';
+import { readSealKeys } from '../../src/platform/config/config.js';
+import { seedCanaries } from '../../src/platform/database/migrate.js';
+import { Sealers } from '../../src/platform/support/sealers.js';
 import { keepSaid, keepShown, noteKeysOf, noteSecret } from '../setup/canary.js';
 import { databaseEnv } from '../setup/pooler.js';
 import { envAs } from '../setup/roles.js';
@@ -18,6 +21,12 @@ export type Cli = (...args: string[]) => Promise<CliResult>;
 
 /** Shared by every service of this process, so that services on one database can open each other's sealed data. */
 export const TEST_MASTER_KEY = randomBytes(32).toString('base64');
+
+/** Makes TEST_MASTER_KEY the key of the database, as `migrate` does: a console refuses to start with another one. */
+export async function seedTestCanaries(databaseUrl: string): Promise<void> {
+  const { held } = new Sealers({ sealKeys: readSealKeys({ MASTER_KEY: TEST_MASTER_KEY }) });
+  await seedCanaries(databaseUrl, held);
+}
 
 /** Returns the settings of a service on `databaseUrl`. Its nodes are unreachable unless `extra` names others. */
 export function settings(databaseUrl: string, extra: Record<string, string> = {}): Record<string, string> {

@@ -1,15 +1,12 @@
 // The operators' freeze of a project, and the audit log: names, filters, looks and CSV.
 import { Ledger } from '../../../src/modules/billing/ledger.js';
-import { Sealers } from '../../../src/platform/support/sealers.js';
-import { readSealKeys } from '../../../src/platform/config/config.js';
 import { ACT_COLUMNS } from '../../../src/modules/console/audit-list.js';
 import type { ProjectLine } from '../../../src/modules/console/operator-shapes.js';
 import type { ServiceAct } from '../../../src/modules/console/system-shapes.js';
 import { credits } from '../../../src/domain/units.js';
-import { seedCanaries } from '../../../src/platform/database/migrate.js';
 import { openConsole, type Account, type Answer, type TestConsole } from '../../support/console/console-fixture.js';
 import { AUTHOR } from '../../support/api/factory.js';
-import { TEST_MASTER_KEY } from '../../support/cli.js';
+import { seedTestCanaries } from '../../support/cli.js';
 import { createTestDatabase, type TestDatabase } from '../../setup/database.js';
 
 let store: TestDatabase;
@@ -21,7 +18,7 @@ let other: string;
 
 beforeAll(async () => {
   store = await createTestDatabase();
-  await seedCanaries(store.url, new Sealers({ sealKeys: readSealKeys({ MASTER_KEY: TEST_MASTER_KEY }) }).held);
+  await seedTestCanaries(store.url);
   operators = await openConsole(store.url, 'operator');
   admin = await operators.signedIn('admin', undefined, 'ada@example.com');
   support = await operators.signedIn('support', undefined, 'bob@example.com');

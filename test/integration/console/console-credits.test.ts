@@ -1,11 +1,8 @@
 // Credits that operators book: immediate up to a limit, above it with a second admin's approval, and only once.
 import { randomUUID } from 'node:crypto';
-import { Sealers } from '../../../src/platform/support/sealers.js';
-import { readSealKeys } from '../../../src/platform/config/config.js';
-import { seedCanaries } from '../../../src/platform/database/migrate.js';
 import type { BookedCredits, CreditRequestList } from '../../../src/modules/console/operator-shapes.js';
 import { openConsole, type Account, type Answer, type TestConsole } from '../../support/console/console-fixture.js';
-import { cliWith, settings, TEST_MASTER_KEY, type Cli } from '../../support/cli.js';
+import { cliWith, seedTestCanaries, settings, type Cli } from '../../support/cli.js';
 import { createTestDatabase, type TestDatabase } from '../../setup/database.js';
 
 const LIMIT_MS = 60_000;
@@ -21,7 +18,7 @@ let made = 0;
 
 beforeAll(async () => {
   test = await createTestDatabase();
-  await seedCanaries(test.url, new Sealers({ sealKeys: readSealKeys({ MASTER_KEY: TEST_MASTER_KEY }) }).held);
+  await seedTestCanaries(test.url);
   operators = await openConsole(test.url, 'operator', { APPROVAL_CREDITS: LIMIT_CREDITS.toString() });
   cli = cliWith(settings(test.url));
   asker = await operators.signedIn('admin', undefined, 'asker@example.com');

@@ -1,16 +1,13 @@
 // Figures of the consoles' home pages: play money excluded, older rentals not hidden by newer orders, rentals by chain
 // time, spending as in the ledger.
-import { Sealers } from '../../../src/platform/support/sealers.js';
-import { readSealKeys } from '../../../src/platform/config/config.js';
 import { digestOf } from '../../../src/modules/console/mail-loop.js';
 import type { InboxItem, PricePreview } from '../../../src/modules/console/operator-shapes.js';
 import { TEST_ADDRESSES } from '../../../src/domain/test-addresses.js';
 import { creditsOf, trxOf } from '../../../src/domain/conversion.js';
 import { credits, sun, type RateE8 } from '../../../src/domain/units.js';
-import { seedCanaries } from '../../../src/platform/database/migrate.js';
 import { openConsole, type Account, type TestConsole } from '../../support/console/console-fixture.js';
 import { AUTHOR } from '../../support/api/factory.js';
-import { TEST_MASTER_KEY } from '../../support/cli.js';
+import { seedTestCanaries } from '../../support/cli.js';
 import { withKey } from '../../support/api/order-fixture.js';
 import { openTestProjectFixture, type TestProjectFixture } from '../../support/api/test-project-fixture.js';
 
@@ -26,7 +23,7 @@ let admin: Account;
 beforeAll(async () => {
   fixture = await openTestProjectFixture();
   const url = fixture.env['DATABASE_URL']!;
-  await seedCanaries(url, new Sealers({ sealKeys: readSealKeys({ MASTER_KEY: TEST_MASTER_KEY }) }).held);
+  await seedTestCanaries(url);
   operators = await openConsole(url, 'operator');
   merchants = await openConsole(url, 'merchant');
   admin = await operators.signedIn('admin');

@@ -1,13 +1,10 @@
 // API keys in the browser: created, shown once, rotated with an overlap, narrowed and revoked under the merchant
 // console's role. An API then opens secrets that the console could only seal.
 import { isBox } from '../../../src/platform/support/sealed-box.js';
-import { Sealers } from '../../../src/platform/support/sealers.js';
-import { readSealKeys } from '../../../src/platform/config/config.js';
-import { seedCanaries } from '../../../src/platform/database/migrate.js';
 import { until } from '../../../packages/local/src/wait.js';
 import { HmacCustomer } from '../../support/api/client.js';
 import { openConsole, type Answer, type Account, type TestConsole } from '../../support/console/console-fixture.js';
-import { TEST_MASTER_KEY } from '../../support/cli.js';
+import { seedTestCanaries } from '../../support/cli.js';
 import { openPipeline, type PipelineApp } from '../../support/api/pipeline-fixture.js';
 import { createTestDatabase, type TestDatabase } from '../../setup/database.js';
 import { createTestRedis, type TestRedis } from '../../setup/redis.js';
@@ -25,7 +22,7 @@ let admin: Account;
 
 beforeAll(async () => {
   [store, redis] = [await createTestDatabase(), await createTestRedis()];
-  await seedCanaries(store.url, new Sealers({ sealKeys: readSealKeys({ MASTER_KEY: TEST_MASTER_KEY }) }).held);
+  await seedTestCanaries(store.url);
   api = await openPipeline(store.url, { REDIS_URL: redis.url, BAD_SIGNATURES_PER_MINUTE: '1000000' });
   merchants = await openConsole(store.url, 'merchant');
   operators = await openConsole(store.url, 'operator');

@@ -1,10 +1,7 @@
 // Order lists of the consoles: each filter, combined filters, and paging to the end, in one project and across all.
-import { Sealers } from '../../../src/platform/support/sealers.js';
-import { readSealKeys } from '../../../src/platform/config/config.js';
-import { seedCanaries } from '../../../src/platform/database/migrate.js';
 import { openConsole, type Account, type TestConsole } from '../../support/console/console-fixture.js';
 import { asAdmin } from '../../setup/admin.js';
-import { cliWith, settings, TEST_MASTER_KEY } from '../../support/cli.js';
+import { cliWith, seedTestCanaries, settings } from '../../support/cli.js';
 import { createTestDatabase, type TestDatabase } from '../../setup/database.js';
 
 const LIMIT_MS = 120_000;
@@ -20,7 +17,7 @@ let admin: Account;
 
 beforeAll(async () => {
   test = await createTestDatabase();
-  await seedCanaries(test.url, new Sealers({ sealKeys: readSealKeys({ MASTER_KEY: TEST_MASTER_KEY }) }).held);
+  await seedTestCanaries(test.url);
   consoles = { merchant: await openConsole(test.url, 'merchant'), operator: await openConsole(test.url, 'operator') };
   const cli = cliWith(settings(test.url));
   const made = async (name: string): Promise<string> =>

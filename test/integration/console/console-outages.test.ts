@@ -1,14 +1,11 @@
 // Outages of the whole service on the operators' console: cause, time and remedy, and the figures of the home page.
-import { Sealers } from '../../../src/platform/support/sealers.js';
-import { readSealKeys } from '../../../src/platform/config/config.js';
 import { digestOf } from '../../../src/modules/console/mail-loop.js';
 import type { InboxItem, OperatorHome } from '../../../src/modules/console/operator-shapes.js';
-import { seedCanaries } from '../../../src/platform/database/migrate.js';
 import { openConsole, type Account, type TestConsole } from '../../support/console/console-fixture.js';
 import { Market } from '../../../src/modules/quotes/market.js';
 import type { Customer } from '../../support/api/client.js';
 import { makeCustomer } from '../../support/api/factory.js';
-import { TEST_MASTER_KEY } from '../../support/cli.js';
+import { seedTestCanaries } from '../../support/cli.js';
 import { openOrderFixture, withKey, type OrderFixture } from '../../support/api/order-fixture.js';
 
 let fixture: OrderFixture;
@@ -19,7 +16,7 @@ let customer: Customer;
 beforeAll(async () => {
   fixture = await openOrderFixture();
   const url = fixture.env['DATABASE_URL']!;
-  await seedCanaries(url, new Sealers({ sealKeys: readSealKeys({ MASTER_KEY: TEST_MASTER_KEY }) }).held);
+  await seedTestCanaries(url);
   operators = await openConsole(url, 'operator', { RATE_SOURCES: 'binance,okx' });
   admin = await operators.signedIn('admin');
   customer = await makeCustomer(fixture.api);

@@ -1,14 +1,11 @@
 // Further console pages over HTTP: home, ledger, statements, webhooks, events, refused requests, audit log, and the
 // operators' view of the whole service.
 import { Ledger } from '../../../src/modules/billing/ledger.js';
-import { Sealers } from '../../../src/platform/support/sealers.js';
-import { readSealKeys } from '../../../src/platform/config/config.js';
 import { credits } from '../../../src/domain/units.js';
-import { seedCanaries } from '../../../src/platform/database/migrate.js';
 import { isBox } from '../../../src/platform/support/sealed-box.js';
 import { openConsole, type Account, type TestConsole } from '../../support/console/console-fixture.js';
 import { AUTHOR } from '../../support/api/factory.js';
-import { TEST_MASTER_KEY } from '../../support/cli.js';
+import { seedTestCanaries } from '../../support/cli.js';
 import { noteWebhookSecret } from '../../setup/canary.js';
 import { createTestDatabase, type TestDatabase } from '../../setup/database.js';
 
@@ -25,7 +22,7 @@ let other: string;
 
 beforeAll(async () => {
   store = await createTestDatabase();
-  await seedCanaries(store.url, new Sealers({ sealKeys: readSealKeys({ MASTER_KEY: TEST_MASTER_KEY }) }).held);
+  await seedTestCanaries(store.url);
   operators = await openConsole(store.url, 'operator');
   merchants = await openConsole(store.url, 'merchant');
   admin = await operators.signedIn('admin');

@@ -1,12 +1,9 @@
 // The console search ("/") in a project and in the whole service, and the allowed sources of a project's keys.
-import { Sealers } from '../../../src/platform/support/sealers.js';
-import { readSealKeys } from '../../../src/platform/config/config.js';
-import { seedCanaries } from '../../../src/platform/database/migrate.js';
 import { createHash, randomUUID } from 'node:crypto';
 import { KeyUse } from '../../../src/modules/auth/key-use.js';
 import { openConsole, type Account, type TestConsole } from '../../support/console/console-fixture.js';
 import { openLog } from '../../support/log.js';
-import { cliWith, settings, TEST_MASTER_KEY } from '../../support/cli.js';
+import { cliWith, seedTestCanaries, settings } from '../../support/cli.js';
 import { createTestDatabase, type TestDatabase } from '../../setup/database.js';
 
 const LIMIT_MS = 120_000;
@@ -24,7 +21,7 @@ const txidOf = (whose: string): string => createHash('sha256').update(`raw-${who
 
 beforeAll(async () => {
   test = await createTestDatabase();
-  await seedCanaries(test.url, new Sealers({ sealKeys: readSealKeys({ MASTER_KEY: TEST_MASTER_KEY }) }).held);
+  await seedTestCanaries(test.url);
   consoles = { merchant: await openConsole(test.url, 'merchant'), operator: await openConsole(test.url, 'operator') };
   const cli = cliWith(settings(test.url));
   const made = async (name: string): Promise<string> =>

@@ -1,10 +1,7 @@
 // The facts about the service that merchants see on every page: the API's base URL and the operator's contact.
 import { ConfigError } from '../../../src/platform/config/config.js';
-import { Sealers } from '../../../src/platform/support/sealers.js';
-import { readSealKeys } from '../../../src/platform/config/config.js';
-import { seedCanaries } from '../../../src/platform/database/migrate.js';
 import { openConsole } from '../../support/console/console-fixture.js';
-import { cliWith, settings, TEST_MASTER_KEY } from '../../support/cli.js';
+import { cliWith, seedTestCanaries, settings } from '../../support/cli.js';
 import { createTestDatabase, type TestDatabase } from '../../setup/database.js';
 
 let test: TestDatabase;
@@ -12,7 +9,7 @@ let project: string;
 
 beforeAll(async () => {
   test = await createTestDatabase();
-  await seedCanaries(test.url, new Sealers({ sealKeys: readSealKeys({ MASTER_KEY: TEST_MASTER_KEY }) }).held);
+  await seedTestCanaries(test.url);
   const made = (await cliWith(settings(test.url))('project', 'create', '--name', 'Shop', '--json')).json();
   project = (made as { merchant: string }).merchant;
 });

@@ -1,13 +1,10 @@
 // Statements in the consoles: closed months, and the open month so far, whose file and sums agree with the ledger.
 import { Ledger } from '../../../src/modules/billing/ledger.js';
-import { Sealers } from '../../../src/platform/support/sealers.js';
-import { readSealKeys } from '../../../src/platform/config/config.js';
 import { credits } from '../../../src/domain/units.js';
-import { seedCanaries } from '../../../src/platform/database/migrate.js';
 import { openConsole, type Account, type TestConsole } from '../../support/console/console-fixture.js';
 import { AUTHOR } from '../../support/api/factory.js';
 import { asAdmin } from '../../setup/admin.js';
-import { cliWith, settings, TEST_MASTER_KEY } from '../../support/cli.js';
+import { cliWith, seedTestCanaries, settings } from '../../support/cli.js';
 import { createTestDatabase, type TestDatabase } from '../../setup/database.js';
 
 const USD = 10_000_000;
@@ -22,7 +19,7 @@ let [project, other] = ['', ''];
 
 beforeAll(async () => {
   test = await createTestDatabase();
-  await seedCanaries(test.url, new Sealers({ sealKeys: readSealKeys({ MASTER_KEY: TEST_MASTER_KEY }) }).held);
+  await seedTestCanaries(test.url);
   const cli = cliWith(settings(test.url));
   const made = async (name: string): Promise<string> =>
     ((await cli('project', 'create', '--name', name, '--json')).json() as { merchant: string }).merchant;

@@ -1,11 +1,8 @@
 // Webhooks in the merchants' console: one delivery with its body and answer, and the warning about failing endpoints.
 import { randomUUID } from 'node:crypto';
-import { Sealers } from '../../../src/platform/support/sealers.js';
-import { readSealKeys } from '../../../src/platform/config/config.js';
-import { seedCanaries } from '../../../src/platform/database/migrate.js';
 import { openConsole, type Account, type TestConsole } from '../../support/console/console-fixture.js';
 import { asAdmin } from '../../setup/admin.js';
-import { cliWith, settings, TEST_MASTER_KEY } from '../../support/cli.js';
+import { cliWith, seedTestCanaries, settings } from '../../support/cli.js';
 import { noteWebhookSecret } from '../../setup/canary.js';
 import { createTestDatabase, type TestDatabase } from '../../setup/database.js';
 
@@ -19,7 +16,7 @@ let [project, other] = ['', ''];
 
 beforeAll(async () => {
   test = await createTestDatabase();
-  await seedCanaries(test.url, new Sealers({ sealKeys: readSealKeys({ MASTER_KEY: TEST_MASTER_KEY }) }).held);
+  await seedTestCanaries(test.url);
   const cli = cliWith(settings(test.url));
   const made = async (name: string): Promise<string> =>
     ((await cli('project', 'create', '--name', name, '--json')).json() as { merchant: string }).merchant;

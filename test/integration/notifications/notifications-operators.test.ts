@@ -1,14 +1,11 @@
 // Notifications of operators: the inbox's lines, each mailed once for as long as it lasts.
 import { Ledger } from '../../../src/modules/billing/ledger.js';
-import { Sealers } from '../../../src/platform/support/sealers.js';
-import { readSealKeys } from '../../../src/platform/config/config.js';
-import { seedCanaries } from '../../../src/platform/database/migrate.js';
 import { until } from '../../../packages/local/src/wait.js';
 import { openConsole, type Account, type TestConsole } from '../../support/console/console-fixture.js';
 import { AUTHOR } from '../../support/api/factory.js';
 import { openMailServer, type MailServer, type TakenMail } from '../../support/console/mail-server.js';
 import { hastenMails, mailState, MAIL_LIMIT_MS } from '../../support/console/notification-mails.js';
-import { TEST_MASTER_KEY } from '../../support/cli.js';
+import { seedTestCanaries } from '../../support/cli.js';
 import { createTestDatabase, type TestDatabase } from '../../setup/database.js';
 
 const START_LIMIT_MS = 120_000;
@@ -20,7 +17,7 @@ let operators: TestConsole;
 
 beforeAll(async () => {
   [store, server] = [await createTestDatabase(), await openMailServer()];
-  await seedCanaries(store.url, new Sealers({ sealKeys: readSealKeys({ MASTER_KEY: TEST_MASTER_KEY }) }).held);
+  await seedTestCanaries(store.url);
   operators = await openConsole(store.url, 'operator', { SMTP_URL: server.url, MAIL_FROM: 'energy@shop.example' });
 }, START_LIMIT_MS);
 

@@ -1,15 +1,12 @@
 // Replays of an order: counted by every process, written in batches, shown on the order's page.
-import { Sealers } from '../../../src/platform/support/sealers.js';
-import { readSealKeys } from '../../../src/platform/config/config.js';
 import { Metrics } from '../../../src/platform/observability/metrics.js';
 import { ReplayCounts } from '../../../src/modules/orders/replay-counts.js';
-import { seedCanaries } from '../../../src/platform/database/migrate.js';
 import { until } from '../../../packages/local/src/wait.js';
 import type { Customer } from '../../support/api/client.js';
 import { openConsole, type Account, type TestConsole } from '../../support/console/console-fixture.js';
 import { makeCustomer, openApi, type TestApi } from '../../support/api/factory.js';
 import { openLog } from '../../support/log.js';
-import { TEST_MASTER_KEY } from '../../support/cli.js';
+import { seedTestCanaries } from '../../support/cli.js';
 import { openOrderFixture, withKey, type OrderFixture } from '../../support/api/order-fixture.js';
 
 const WRITTEN_LIMIT_MS = 30_000;
@@ -23,7 +20,7 @@ let owner: Account;
 beforeAll(async () => {
   fixture = await openOrderFixture();
   const databaseUrl = fixture.env['DATABASE_URL']!;
-  await seedCanaries(databaseUrl, new Sealers({ sealKeys: readSealKeys({ MASTER_KEY: TEST_MASTER_KEY }) }).held);
+  await seedTestCanaries(databaseUrl);
   merchants = await openConsole(databaseUrl, 'merchant');
   customer = await makeCustomer(fixture.api);
   owner = await merchants.signedIn('owner', customer.merchant);

@@ -3,13 +3,10 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { HDKey } from '@scure/bip32';
 import { Ledger } from '../../../src/modules/billing/ledger.js';
-import { Sealers } from '../../../src/platform/support/sealers.js';
-import { readSealKeys } from '../../../src/platform/config/config.js';
 import { credits } from '../../../src/domain/units.js';
-import { seedCanaries } from '../../../src/platform/database/migrate.js';
 import { openConsole, type Account, type TestConsole } from '../../support/console/console-fixture.js';
 import { AUTHOR } from '../../support/api/factory.js';
-import { TEST_MASTER_KEY } from '../../support/cli.js';
+import { seedTestCanaries } from '../../support/cli.js';
 import { asAdmin } from '../../setup/admin.js';
 import { createTestDatabase, type TestDatabase } from '../../setup/database.js';
 import { depositsOn } from '../../support/api/services.js';
@@ -29,7 +26,7 @@ let other: string;
 
 beforeAll(async () => {
   store = await createTestDatabase();
-  await seedCanaries(store.url, new Sealers({ sealKeys: readSealKeys({ MASTER_KEY: TEST_MASTER_KEY }) }).held);
+  await seedTestCanaries(store.url);
   operators = await openConsole(store.url, 'operator', { DEPOSIT_XPUB: XPUB });
   merchants = await openConsole(store.url, 'merchant', { DEPOSIT_XPUB: XPUB });
   const { database, app } = operators;

@@ -1,12 +1,9 @@
 // E-mail notifications that people chose: from the event log to a mail server on a socket, once each, within limits.
 import { randomUUID } from 'node:crypto';
 import { Ledger } from '../../../src/modules/billing/ledger.js';
-import { Sealers } from '../../../src/platform/support/sealers.js';
-import { readSealKeys } from '../../../src/platform/config/config.js';
 import { Numberer } from '../../../src/modules/events/numberer.js';
 import { Metrics } from '../../../src/platform/observability/metrics.js';
 import { Database } from '../../../src/platform/database/database.js';
-import { seedCanaries } from '../../../src/platform/database/migrate.js';
 import { until } from '../../../packages/local/src/wait.js';
 import { openConsole, type Account, type TestConsole } from '../../support/console/console-fixture.js';
 import { AUTHOR } from '../../support/api/factory.js';
@@ -19,7 +16,7 @@ import {
   MAIL_LIMIT_MS,
   type MailState,
 } from '../../support/console/notification-mails.js';
-import { TEST_MASTER_KEY } from '../../support/cli.js';
+import { seedTestCanaries } from '../../support/cli.js';
 import { createTestDatabase, type TestDatabase } from '../../setup/database.js';
 
 const START_LIMIT_MS = 120_000;
@@ -35,7 +32,7 @@ let admin: Account;
 
 beforeAll(async () => {
   [store, server] = [await createTestDatabase(), await openMailServer()];
-  await seedCanaries(store.url, new Sealers({ sealKeys: readSealKeys({ MASTER_KEY: TEST_MASTER_KEY }) }).held);
+  await seedTestCanaries(store.url);
   const env = { SMTP_URL: server.url, MAIL_FROM: 'energy@shop.example' };
   merchants = await openConsole(store.url, 'merchant', env);
   // Two processes send, yet each mail goes out once.
