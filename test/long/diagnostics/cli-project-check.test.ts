@@ -391,7 +391,7 @@ it('people read marks, sentences and commands, in 80 columns', async () => {
   expect([code, err]).toEqual([1, '1 to fix.\n']);
   expect(out).toMatch(/^ok {6}state +The project is active\.$/m);
   expect(out).toMatch(/^look {4}signatures +The project also accepts MD5/m);
-  expect(out).toMatch(/^missing low balance +No threshold[^→]*\n +→ `project options/m);
+  expect(out).toMatch(/^missing low balance +No threshold[^→]*\n +→ Set some days’ spending: `project options/m);
   expect(out.split('\n').filter((line) => line.length > 80)).toEqual([]);
   const unknown = await projects.cli('project', 'check', '00000000-0000-4000-8000-000000000000');
   expect([unknown.code, unknown.out]).toEqual([1, '']);
