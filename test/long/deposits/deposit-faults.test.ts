@@ -115,14 +115,14 @@ describe('nodes that lie or are away', () => {
       );
       return row!.credits;
     };
-    const limit = (await creditedToday()) / CREDITS_PER_USD + 16n;
+    const limit = (await creditedToday()) / CREDITS_PER_USD + 20n;
     const alone = await openWorker({
       TRON_FULL_NODE_URLS: chain.fullUrl,
       TRON_SOLIDITY_NODE_URLS: spies[0].url,
       DEPOSIT_AUTO_MAX_USD: limit.toString(),
     });
     const to = await newDepositProject();
-    for (const amount of [20_000_000, 40_000_000, 11_000_000]) {
+    for (const amount of [20_000_000, 60_000_000, 11_000_000]) {
       await payTrx(to, amount);
       await settle();
     }
@@ -142,11 +142,11 @@ describe('nodes that lie or are away', () => {
     await settle();
     await follow(alone);
     expect((await depositsOf(to)).map(({ status }) => status)).toEqual(Array.from({ length: 4 }, () => 'credited'));
-    // The deposit that reaches the limit exactly is credited, and none after it.
+    // The deposit that reaches the limit exactly is credited, and none after it. Both are above the minimum.
     const exact = await newDepositProject();
     await payToken(exact, (limit * CREDITS_PER_USD - (await creditedToday())) / 10n);
     await settle();
-    await payToken(exact, 4_000_000n);
+    await payToken(exact, 6_000_000n);
     await settle();
     await follow(alone);
     expect((await depositsOf(exact)).map(({ status, reason }) => reason ?? status)).toEqual(['credited', 'auto_max']);
