@@ -308,7 +308,7 @@ export interface MerchantHome {
     readonly since?: string;
     /** Energy that receivers used while their rentals ran, from final blocks; absent for test projects. */
     readonly used_energy?: number;
-    /** Cost of burning TRX for `used_energy`; absent as it is. */
+    /** Cost of burning TRX for `used_energy`; absent together with it. */
     readonly burning?: Money;
     /** `burning` minus the cost of rentals and extensions; may be negative. Activations burn no energy. */
     readonly saved?: Money;
