@@ -108,57 +108,80 @@ export function metricsPage(page: string, code: readonly string[]): string {
 
 function requestsPage({ paths, components }: Description): string {
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, operation })),
+    Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
   );
-  const operationRows = operations.map(({ name, operation }) =>
-    row([
-      `\`${name}\``,
-      operation.summary,
-      `${operation['x-scope']}${operation.security === undefined ? '' : ', MD5'}`,
-      linkTo(operation.requestBody?.content),
-      Object.entries(operation.responses)
-        .filter(([status]) => Number(status) < 400)
-        .map(([status, { content }]) => `${status} ${linkTo(content)}`.trim())
-        .join('<br>'),
-    ]),
-  );
-  const parameters = operations.flatMap(({ name, operation }) =>
-    (operation.parameters ?? []).map(({ name: parameter, in: place, required, description, schema }) => {
-      const meaning = `${required === true ? 'Required. ' : ''}${textOf(description)}`;
-      return { operation: `\`${name}\``, rest: [`\`${parameter}\``, place, typeOf(schema), meaning] };
-    }),
-  );
-  const users = new Map<string, typeof parameters>();
-  for (const each of parameters) users.set(row(each.rest), [...(users.get(row(each.rest)) ?? []), each]);
-  const parameterRows = [...users.values()].map((same) =>
-    row([...same[0]!.rest, same.map(({ operation }) => operation).join('<br>')]),
-  );
+  const operationLines = operations.map(({ method, path, operation }) => {
+    const scope = `${operation['x-scope']}${operation.security === undefined ? '' : ', MD5'}`;
+    const body = linkTo(operation.requestBody?.content);
+    const call = `\`${method} ${path}\` (${scope})${body === '' ? '' : ` ${body}`}`;
+    return `- ${call} → ${successOf(operation)}: ${operation.summary}`;
+  });
+  const users = new Map<string, { readonly inPath: boolean; readonly of: (typeof operations)[number][] }>();
+  for (const each of operations) {
+    for (const { name, in: place, required, description, schema } of each.operation.parameters ?? []) {
+      const mark = required === true ? '' : '?';
+      const meaning = textOf(description).replace(EVENT_TYPES, ': [the types of events](events.md#26-events).');
+      const line = `- \`${name}${mark}\` (${place}; ${typeOf(schema)}): ${meaning}`;
+      const user = users.get(line) ?? { inPath: place === 'path', of: [] };
+      users.set(line, { ...user, of: [...user.of, each] });
+    }
+  }
+  const parameterLines = [...users].map(([line, { inPath, of }]) => (inPath ? line : `${line} *${placesOf(of)}*`));
   return [
     '# Reference: requests',
     NOTE,
     'Every operation, parameter and body member, generated from `openapi.json`. The rules are in the ' +
-      '[other pages](../interface.md). The scope is that of the API key; `MD5` marks an operation that also takes the ' +
-      'older signature. Answers are in [answers](reference-answers.md), [account](reference-account.md) and ' +
-      '[events](reference-events.md).',
+      '[other pages](../interface.md). `?` marks an optional member, `[]` a list.',
     '## Operations',
-    table(['operation', 'purpose', 'scope', 'body', 'success'], operationRows),
+    'Method and path (scope of the API key; `MD5`: also takes the older signature) body → answer: purpose. The status ' +
+      'of a success is 200 where none is shown. `{}` is a body that may be absent.',
+    operationLines.join('\n'),
     '## Parameters',
-    table(['parameter', 'in', 'type', 'meaning', 'operations'], parameterRows),
+    'In italics: the operations. A parameter of the path belongs to each path that names it.',
+    parameterLines.join('\n'),
     ...schemasOf(components.schemas, isRequest),
   ].join('\n\n');
+}
+
+/** The enumeration of event types in a description. Another page lists them. */
+const EVENT_TYPES = /: (?:[a-z_]+\.[a-z_]+(?:, |\.$)){12,}/;
+
+function successOf({ responses }: Operation): string {
+  const answers = new Map<string, string[]>();
+  for (const [status, { content }] of Object.entries(responses)) {
+    const answer = linkTo(content);
+    if (Number(status) < 400) answers.set(answer, [...(answers.get(answer) ?? []), status]);
+  }
+  const shown = [...answers].map(([answer, statuses]) => {
+    const status = statuses.join(', ') === '200' && answer !== '' ? '' : statuses.join(', ');
+    return `${status} ${answer}`.trim();
+  });
+  return shown.join(', ');
+}
+
+/** Returns the operations with each method once: `GET /a, /b; POST /c`. */
+function placesOf(operations: readonly { readonly method: string; readonly path: string }[]): string {
+  const methods = [...new Set(operations.map(({ method }) => method))];
+  return methods
+    .map((method) => {
+      const own = operations.filter((each) => each.method === method).map(({ path }) => `\`${path}\``);
+      return `${method} ${own.join(', ')}`;
+    })
+    .join('; ');
 }
 
 function answersPage({ components }: Description, part: Part): string {
   return [
     `# Reference: ${PARTS[part]}`,
     NOTE,
-    'Generated from `openapi.json`. An *optional* member is absent where it does not apply; it is never ' +
-      'null. Every answer to a test project also has `"test": true`.',
+    'Generated from `openapi.json`. `?` marks an optional member, which is absent where it does not apply and never ' +
+      'null; `[]` marks a list. Every answer to a test project also has `"test": true`. A *page* has `items[]` and, unless ' +
+      'it is the last one, `next_cursor` (text): the `cursor` of the next page.',
     ...schemasOf(components.schemas, (name) => !isRequest(name) && partOf(name) === part),
   ].join('\n\n');
 }
 
-/** Returns a heading and a table for each schema with members. */
+/** Returns a heading and a list for each schema with members. */
 function schemasOf(schemas: Readonly<Record<string, Schema>>, isWanted: (name: string) => boolean): string[] {
   const known = new Map<string, string>();
   for (const [name, schema] of Object.entries(schemas)) {
@@ -166,8 +189,6 @@ function schemasOf(schemas: Readonly<Record<string, Schema>>, isWanted: (name: s
     if (items?.properties !== undefined) known.set(shapeOf(items), `${name}.items`);
     if (schema.properties !== undefined && !isRequest(name)) known.set(shapeOf(schema), name);
   }
-  const homes = HOMES.filter(isWanted).map((home) => [home, schemas[home]!] as const);
-  const meaningOf: MeaningOf = (name, path, member) => meaningIn(homes, name, path, member);
   const sections = Object.entries(schemas)
     .filter(([name, { properties }]) => isWanted(name) && Object.keys(properties ?? {}).length > 0)
     .map(([name, schema]) => {
@@ -181,50 +202,112 @@ function schemasOf(schemas: Readonly<Record<string, Schema>>, isWanted: (name: s
         return `## ${name}\n\nThe members of ${anchor(whole[0])} without ${names}.`;
       }
       const choice = forms.length === 0 ? [] : [`Exactly one form: ${forms.join(' or ')}.`];
-      const rows = memberRows(schema, '', name, { known, meaningOf });
-      return [`## ${name}`, ...choice, table(['member', 'type', 'meaning'], rows)].join('\n\n');
+      return [`## ${name}`, ...choice, ...membersOf(schema, { name, schemas, known })].join('\n\n');
     });
   return [`${sections.join('\n\n')}\n`];
 }
 
-/** Schemas that show a meaning in full; the others of their page refer to them. */
-const HOMES = ['QuoteRequest', 'OrderRequest', 'Order'] as const;
-const WORDS_SHOWN_AGAIN = 8;
-
-/** Returns the meaning of a member of a schema, at its path. */
-type MeaningOf = (name: string, path: string, member: Schema) => string;
-
 interface PageContext {
+  /** The schema whose table this is. */
+  readonly name: string;
+  readonly schemas: Readonly<Record<string, Schema>>;
   readonly known: ReadonlyMap<string, string>;
-  readonly meaningOf: MeaningOf;
 }
 
-function meaningIn(homes: readonly (readonly [string, Schema])[], name: string, path: string, member: Schema): string {
-  const meaning = textOf(member.description ?? '');
-  if (meaning.split(' ').length <= WORDS_SHOWN_AGAIN) return meaning;
-  const last = path.split('.').at(-1)!;
-  const home = homes.find(([, { properties }]) => properties?.[last]?.description === member.description);
-  if (home === undefined || (home[0] === name && path === last)) return meaning;
-  return home[0] === name ? `As \`${last}\`.` : `As in ${anchor(home[0])}.`;
+interface Member {
+  /** The path, with `?` if the member is optional. */
+  readonly path: string;
+  readonly type: string;
+  readonly meaning: string;
 }
 
-function memberRows(schema: Schema, prefix: string, page: string, context: PageContext): string[] {
+const NEXT_PAGE = /^The cursor of the next page\. Absent on the last page\.$/;
+
+/** Returns the paragraphs of a schema's members: repeated conditions, members with own meanings, members of homes. */
+function membersOf(schema: Schema, context: PageContext): string[] {
+  const { items, next_cursor: cursor } = schema.properties ?? {};
+  const isPage = items !== undefined && NEXT_PAGE.test(cursor?.description ?? '');
+  const entry = isPage ? items.items! : undefined;
+  const listed = entry?.$ref?.split('/').at(-1);
+  if (listed !== undefined) return [`A page of ${linkBetween(context.name, listed)}.`];
+  const members = memberRows(entry ?? schema, '', context);
+  const { own, shared } = sharedOf(members, context);
+  const { notes, lines } = notedLines(own);
+  const groups = [...shared].map(
+    ([home, paths]) => `- As in ${linkBetween(context.name, home)}: ${paths.map((path) => `\`${path}\``).join(', ')}.`,
+  );
+  return [...(entry === undefined ? [] : ['A page of entries with:']), ...notes, [...lines, ...groups].join('\n')];
+}
+
+/** Schemas that show a member in full; the others refer to them. */
+const HOMES = ['QuoteRequest', 'OrderRequest', 'Order', 'Balance'] as const;
+
+/** Returns the members with a line of their own, and the paths of those that equal a member of a home, by home. */
+function sharedOf(members: readonly Member[], { name, schemas, known }: PageContext) {
+  const homes = HOMES.slice(0, HOMES.includes(name as 'Order') ? HOMES.indexOf(name as 'Order') : undefined)
+    .filter((home) => isRequest(home) === isRequest(name))
+    .map((home) => ({ home, rows: memberRows(schemas[home]!, '', { name: home, schemas, known }) }));
+  const own: Member[] = [];
+  const shared = new Map<string, string[]>();
+  let before: string | undefined;
+  for (const member of members) {
+    const found = homes.find(({ rows }) => rows.some((row) => isSame(row, member)))?.home;
+    // "The same in TRX" must stay behind the figure that it means.
+    const isTied = member.meaning.startsWith('The same') && before === undefined;
+    before = isTied ? undefined : found;
+    if (before === undefined) own.push(member);
+    else shared.set(before, [...(shared.get(before) ?? []), member.path]);
+  }
+  return { own, shared };
+}
+
+const isSame = (one: Member, other: Member): boolean =>
+  one.path === other.path && one.type === other.type && one.meaning === other.meaning;
+
+const NOTE_MARKS = ['¹', '²', '³'] as const;
+
+/** Returns the lines of members, with each condition that ends three meanings or more as a note. */
+function notedLines(members: readonly Member[]): { readonly notes: string[]; readonly lines: string[] } {
+  const conditionOf = ({ meaning }: Member): string | undefined => / (Absent [^.]+\.)$/.exec(meaning)?.[1];
+  const counts = new Map<string, number>();
+  for (const condition of members.flatMap((member) => conditionOf(member) ?? []))
+    counts.set(condition, (counts.get(condition) ?? 0) + 1);
+  const noted = [...counts].filter(([, count]) => count >= 3).map(([condition]) => condition);
+  const lines = members.map((member) => {
+    const index = noted.indexOf(conditionOf(member) ?? '');
+    const meaning = index < 0 ? member.meaning : member.meaning.slice(0, -noted[index]!.length - 1);
+    return `- \`${member.path}\`${NOTE_MARKS[index] ?? ''} (${member.type})${meaning === '' ? '' : `: ${meaning}`}`;
+  });
+  return { notes: noted.map((condition, index) => `${NOTE_MARKS[index]!} ${condition}`), lines };
+}
+
+function memberRows(schema: Schema, prefix: string, context: PageContext): Member[] {
+  const { name: page, schemas, known } = context;
   return Object.entries(schema.properties ?? {})
     .filter(([name]) => name !== 'test')
     .flatMap(([name, member]) => {
-      const isRequired = schema.required?.includes(name) === true;
-      const mark = isRequired === isRequest(page) ? `, *${isRequired ? 'required' : 'optional'}*` : '';
+      const mark = schema.required?.includes(name) === true ? '' : '?';
       const inner = member.items ?? member;
       const path = `${prefix}${name}${member.items === undefined ? '' : '[]'}`;
-      const found = inner.properties === undefined ? undefined : context.known.get(shapeOf(inner));
+      const found = inner.properties === undefined ? undefined : known.get(shapeOf(inner));
       const same = found?.replace('.items', '') === page ? undefined : found;
-      const list = `${member.items === undefined ? '' : 'list of '}${same?.endsWith('.items') === true ? 'an entry of ' : ''}`;
+      const entry = same?.endsWith('.items') === true ? 'an entry of ' : '';
       const type =
-        same === undefined ? typeOf(member, page) : `${list}${linkBetween(page, same.replace('.items', ''))}`;
-      const own = row([`\`${path}\``, `${type}${mark}`, context.meaningOf(page, path, member)]);
+        same === undefined ? typeOf(inner, page) : `${entry}${linkBetween(page, same.replace('.items', ''))}`;
+      const meaning = meaningOf(path, member, schemas[page]!);
+      const own = { path: `${path}${mark}`, type, meaning };
       if (same !== undefined || inner.properties === undefined) return [own];
-      return [own, ...memberRows(inner, `${path}.`, page, context)];
+      // The path of its members shows an object without a meaning.
+      if (meaning === '') return memberRows(inner, `${path}${mark}.`, context);
+      return [own, ...memberRows(inner, `${path}.`, context)];
     });
+}
+
+/** Returns the meaning of a member, which refers to a member of the schema itself where both have the same one. */
+function meaningOf(path: string, { description = '' }: Schema, { properties }: Schema): string {
+  const last = path.split('.').at(-1)!;
+  const isRepeated = path !== last && description.length > 60 && properties?.[last]?.description === description;
+  return isRepeated ? `As \`${last}\`.` : textOf(description);
 }
 
 /** Returns true when more than ten but not all members of `whole` make up `schema`, unchanged. */
@@ -248,7 +331,7 @@ function linkTo(content: Content | undefined): string {
   if (name === undefined) return '';
   if (name === 'EventStream') return 'a stream';
   if (name === 'StatementLines') return 'CSV';
-  return /ActRequest$|^CreditsBalanceRequest$/.test(name) ? 'none or `{}`' : linkBetween('Request', name);
+  return /ActRequest$|^CreditsBalanceRequest$/.test(name) ? '`{}`' : linkBetween('Request', name);
 }
 
 const anchor = (name: string, page = ''): string => `[${name}](${page}#${name.toLowerCase()})`;
@@ -279,7 +362,7 @@ function typeOf(schema: Schema, page = 'Request'): string {
   const kind = form ?? kinds.join(' or ').replace('string', 'text');
   return [kind, rangeOf(schema, form), schema.default === undefined ? '' : `default ${numbers(schema.default)}`]
     .filter((part) => part !== '')
-    .join('; ');
+    .join(', ');
 }
 
 function rangeOf(schema: Schema, form: string | undefined): string {
