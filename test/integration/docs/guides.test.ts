@@ -40,7 +40,7 @@ it('GET /docs links the guides in the order of docs/README.md, and the links of 
   const { text } = await send(api.baseUrl, 'GET', '/docs');
   const [, list = ''] = /<h2>Guides<\/h2>.*?<ol>(.*?)<\/ol>/s.exec(text) ?? [];
   const linked = [...list.matchAll(/href="\/docs\/([\w-]+)"/g)].map(([, name]) => name!);
-  const ordered = [...readFileSync('docs/README.md', 'utf8').matchAll(/^\| \d+ \| \[([\w-]+)\.md\]/gm)];
+  const ordered = [...readFileSync('docs/README.md', 'utf8').matchAll(/^\d+\. \[([\w-]+)\.md\]/gm)];
   expect(linked).toEqual(ordered.map(([, name]) => name));
   const chapters = CHAPTERS.map((name) => `interface-${name}`);
   for (const name of [...linked, ...chapters]) {

@@ -267,10 +267,10 @@ test('one request id leads from the request to the chain transaction and to the 
   for (const line of ours()) expect(line['projectId']).toBe(customer.merchant);
 });
 
-/** Reads the table of docs/metrics.md: a metric's name and the processes that export it. */
+/** Reads the list of docs/metrics.md: a metric's name and the processes that export it. */
 function documented(): { name: string; shownBy: string }[] {
   const page = readFileSync(new URL('../../../docs/metrics.md', import.meta.url), 'utf8');
-  return [...page.matchAll(/^\| `([a-z_]+)` \| (api|worker|both) \| \w+ \| \S[^|]* \|$/gm)].map((match) => ({
+  return [...page.matchAll(/^- `([a-z_]+)` \((api|worker|both), \w+\): \S.*$/gm)].map((match) => ({
     name: match[1]!,
     shownBy: match[2]!,
   }));

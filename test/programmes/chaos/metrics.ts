@@ -36,7 +36,7 @@ export interface MetricsVerdict {
 }
 
 const TABLE = fileURLToPath(new URL('../../../docs/metrics.md', import.meta.url));
-const ROW = /^\| `([a-z_]+)` \| (api|worker|both) \| (counter|gauge|histogram) \| (.*) \|$/gm;
+const ROW = /^- `([a-z_]+)` \((api|worker|both), (counter|gauge|histogram)\): (.*)$/gm;
 /** prom-client's own metrics. */
 const BUILT_IN = /^(nodejs|process)_/;
 const READ_LIMIT_MS = 2_000;
@@ -59,7 +59,7 @@ export class MetricsWatch {
       roles: process === 'both' ? (['api', 'worker'] as const) : [process as Role],
       mustBeZero: /must (be|stay) 0/.test(says),
     }));
-    if (table.length === 0) throw new Error('docs/metrics.md has no table of metrics');
+    if (table.length === 0) throw new Error('docs/metrics.md lists no metric');
     return new MetricsWatch(table);
   }
 

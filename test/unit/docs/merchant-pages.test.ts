@@ -7,7 +7,7 @@ import { blocksOf, steady } from '../../support/docs/page-blocks.js';
 const pageOf = (name: string): string => readFileSync(`docs/${name}.md`, 'utf8');
 
 test('the page of errors has every code once, with status and remedy', () => {
-  const rows = [...pageOf('errors').matchAll(/^\| `(\w+)` \| (\d+) \| (.+) \| (.+) \|$/gm)];
+  const rows = [...pageOf('errors').matchAll(/^- `(\w+)` \((\d+)\): (.+) → (.+)$/gm)];
   const shown = rows.map(([, code, status]) => [code!, Number(status)] as const);
   expect([...shown].sort()).toEqual(Object.entries(HTTP_STATUS).sort());
   for (const [, code, , happened, todo] of rows) {

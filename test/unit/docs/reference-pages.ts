@@ -78,31 +78,31 @@ function partOf(name: string): Part {
 const pageOf = (name: string): string => `${FOLDER}reference-${partOf(name)}.md`;
 const isRequest = (name: string): boolean => name.endsWith('Request');
 
-/** Returns a heading and a table for each topic of error codes. */
-export function errorTables(): string {
+/** Returns a heading and a list for each topic of error codes. */
+export function errorLists(): string {
   return Object.entries(ERROR_TOPICS)
     .map(([topic, codes]) => {
-      const rows = (Object.keys(codes) as ErrorCode[]).map((code) => {
+      const lines = (Object.keys(codes) as ErrorCode[]).map((code) => {
         const { cause, remedy } = ERROR_HELP[code];
-        return row([`\`${code}\``, HTTP_STATUS[code].toString(), `${cause}.`, remedy]);
+        return `- \`${code}\` (${HTTP_STATUS[code].toString()}): ${cause}. → ${remedy}`;
       });
-      return `## ${topic}\n\n${table(['code', 'status', 'cause', 'remedy'], rows)}`;
+      return `## ${topic}\n\n${lines.join('\n')}`;
     })
     .join('\n\n');
 }
 
-const METRIC_ROW = /^\| `(\w+)` \| (?!backup)(.*) \| .* \|$/gm;
+const METRIC_LINE = /^- `(\w+)` (\((?!backup)\w+, \w+\)): .*$/gm;
 
 /**
  * Returns the page of metrics with the help text of each metric as its meaning. The backup's script has its own texts.
  * Throws for a metric without exactly one help text.
  */
 export function metricsPage(page: string, code: readonly string[]): string {
-  return page.replaceAll(METRIC_ROW, (_, name: string, columns: string) => {
+  return page.replaceAll(METRIC_LINE, (_, name: string, kind: string) => {
     const declared = new RegExp(`'${name}',\\s*(?:help:\\s*)?'([^'\n]*)'`, 'g');
     const [help, ...others] = code.flatMap((text) => [...text.matchAll(declared)].map((match) => match[1]!));
     if (help === undefined || others.length > 0) throw new Error(`${name} needs exactly one help text`);
-    return `| \`${name}\` | ${columns} | ${textOf(help)} |`;
+    return `- \`${name}\` ${kind}: ${textOf(help)}`;
   });
 }
 
@@ -378,9 +378,4 @@ function rangeOf(schema: Schema, form: string | undefined): string {
 
 const numbers = (value: unknown): string =>
   value === Number.MAX_SAFE_INTEGER ? '2^53 − 1' : String(value).replaceAll(/\B(?=(\d{3})+$)/g, ' ');
-const textOf = (text: string): string => text.replaceAll('\n', ' ').replaceAll('|', String.raw`\|`);
-const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
-
-function table(heads: readonly string[], rows: readonly string[]): string {
-  return [row(heads), row(heads.map(() => '---')), ...rows].join('\n');
-}
+const textOf = (text: string): string => text.replaceAll('\n', ' ');

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { sources } from '../../support/docs/documents.js';
-import { errorTables, metricsPage, referencePages, type Description } from './reference-pages.js';
+import { errorLists, metricsPage, referencePages, type Description } from './reference-pages.js';
 
 const description = JSON.parse(readFileSync('openapi.json', 'utf8')) as Description;
 
@@ -12,10 +12,10 @@ test.each(Object.entries(referencePages(description)))(
   },
 );
 
-test('the tables of docs/errors.md are generated from the error codes (UPDATE_REFERENCE=1 writes them)', () => {
+test('the lists of docs/errors.md are generated from the error codes (UPDATE_REFERENCE=1 writes them)', () => {
   const page = readFileSync('docs/errors.md', 'utf8');
   const [written = '', note = ''] = /^[^]*?(<!-- Generated .*-->)/.exec(page) ?? [];
-  const text = `${written}\n\n${errorTables()}\n`;
+  const text = `${written}\n\n${errorLists()}\n`;
   expect(note).not.toBe('');
   if (process.env['UPDATE_REFERENCE'] === '1') writeFileSync('docs/errors.md', text);
   expect(readFileSync('docs/errors.md', 'utf8')).toBe(text);

@@ -4,7 +4,7 @@ import { parse } from 'yaml';
 
 const read = (path: string): string => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
 
-const documented = new Set([...read('docs/metrics.md').matchAll(/^\| `([a-z_]+)`/gm)].map((match) => match[1]!));
+const documented = new Set([...read('docs/metrics.md').matchAll(/^- `([a-z_]+)` \(/gm)].map((match) => match[1]!));
 /** Exported by Prometheus itself and by its client library. */
 const GIVEN = new Set(['up', 'nodejs_eventloop_lag_p99_seconds', 'process_resident_memory_bytes']);
 /** PromQL keywords and label names, which look like metrics. */
@@ -38,9 +38,9 @@ const rules = [...read('docker/alerts.yml').matchAll(/- alert: (\w+)\n\s+expr:([
 const dashboard = JSON.parse(read('docker/dashboard.json')) as { panels: { targets?: { expr: string }[] }[] };
 
 test('documents every metric once, with process, kind and meaning', () => {
-  const rows = [...read('docs/metrics.md').matchAll(/^\| `[a-z_]+` .*$/gm)].map(([row]) => row);
+  const rows = [...read('docs/metrics.md').matchAll(/^- `[a-z_]+` \(.*$/gm)].map(([row]) => row);
   expect(rows.length).toBeGreaterThan(50);
-  const whole = /^\| `[a-z_]+` \| (api|worker|sender|console|backup|both) \| (counter|gauge|histogram) \| \S[^|]* \|$/;
+  const whole = /^- `[a-z_]+` \((api|worker|sender|console|backup|both), (counter|gauge|histogram)\): \S.*$/;
   expect(rows.filter((row) => !whole.test(row))).toEqual([]);
   expect(documented.size).toBe(rows.length);
 });
