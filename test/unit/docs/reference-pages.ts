@@ -131,7 +131,7 @@ function requestsPage({ paths, components }: Description): string {
     '# Reference: requests',
     NOTE,
     'Every operation, parameter and body member, generated from `openapi.json`. The rules are in the ' +
-      '[other pages](../interface.md). `?` marks an optional member, `[]` a list.',
+      '[other pages](../interface.md). `?` marks an optional member, `[]` a list. A member without a type is text.',
     '## Operations',
     'Method and path (scope of the API key; `MD5`: also takes the older signature) body → answer: purpose. The status ' +
       'of a success is 200 where none is shown. `{}` is a body that may be absent.',
@@ -175,8 +175,9 @@ function answersPage({ components }: Description, part: Part): string {
     `# Reference: ${PARTS[part]}`,
     NOTE,
     'Generated from `openapi.json`. `?` marks an optional member, which is absent where it does not apply and never ' +
-      'null; `[]` marks a list. Every answer to a test project also has `"test": true`. A *page* has `items[]` and, unless ' +
-      'it is the last one, `next_cursor` (text): the `cursor` of the next page.',
+      'null; `[]` marks a list. A member without a type is text. Every answer to a test project also has ' +
+      '`"test": true`. A *page* has `items[]` and, unless ' +
+      'it is the last one, `next_cursor`: the `cursor` of the next page.',
     ...schemasOf(components.schemas, (name) => !isRequest(name) && partOf(name) === part),
   ].join('\n\n');
 }
@@ -276,7 +277,8 @@ function notedLines(members: readonly Member[]): { readonly notes: string[]; rea
   const lines = members.map((member) => {
     const index = noted.indexOf(conditionOf(member) ?? '');
     const meaning = index < 0 ? member.meaning : member.meaning.slice(0, -noted[index]!.length - 1);
-    return `- \`${member.path}\`${NOTE_MARKS[index] ?? ''} (${member.type})${meaning === '' ? '' : `: ${meaning}`}`;
+    const type = member.type === 'text' ? '' : ` (${member.type})`;
+    return `- \`${member.path}\`${NOTE_MARKS[index] ?? ''}${type}${meaning === '' ? '' : `: ${meaning}`}`;
   });
   return { notes: noted.map((condition, index) => `${NOTE_MARKS[index]!} ${condition}`), lines };
 }
