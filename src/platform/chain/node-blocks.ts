@@ -4,6 +4,7 @@
  * which contains no third-party data.
  */
 import { monotonicMs } from '../support/clock.js';
+import { BackendWait } from './backend-wait.js';
 import {
   listedBlock,
   readBlock,
@@ -60,6 +61,8 @@ export class NodeBlocks {
   private readonly lackingUntilMs = { full: Number.NEGATIVE_INFINITY, solid: Number.NEGATIVE_INFINITY };
   private readonly lateUntilMs = { whole: Number.NEGATIVE_INFINITY, list: Number.NEGATIVE_INFINITY };
   private readonly hasHeaders = { full: false, solid: false };
+  /** A provider that answers `{}` for longer, in place of every block, has none to show. */
+  private readonly waits = { full: new BackendWait(), solid: new BackendWait() };
   private readonly semaphore = new Semaphore(READS_MAX);
 
   constructor(
@@ -92,7 +95,8 @@ export class NodeBlocks {
   }
 
   /**
-   * Returns the block of a header, read once. Throws NodeError, of kind `unreadable` when no way of reading succeeds.
+   * Returns the block of a header, read once. Throws NodeError, of kind `unreadable` when no way of reading succeeds, and
+   * `unhealthy` when the answering backend does not have it yet.
    */
   async contentOf(port: PortName, header: BlockHeader): Promise<Block> {
     const known = this.kept.get(header.id);
@@ -147,7 +151,10 @@ export class NodeBlocks {
       try {
         const block = await this.whole(port, header.number);
         if (block?.id === header.id) return block;
-        fault = new NodeError(this.name, 'nonsense', 'another block than its header was of');
+        fault =
+          block === undefined
+            ? new NodeError(this.name, 'unhealthy', `does not have block ${header.number.toString()} yet`)
+            : new NodeError(this.name, 'nonsense', 'another block than its header was of');
       } catch (error) {
         if (!(error instanceof NodeError) || error.kind === 'throttled') throw error;
         fault = error;
@@ -157,6 +164,7 @@ export class NodeBlocks {
         }
       }
     }
+    if (fault?.kind === 'unhealthy' && this.waits[port].mayWait()) throw fault;
     return this.list(port, header, fault);
   }
 
@@ -201,6 +209,7 @@ export class NodeBlocks {
     if (Object.keys(json).length === 0) return undefined;
     const block = readBlock(this.name, json);
     if (block.number !== number) throw new NodeError(this.name, 'nonsense', 'another block than was asked for');
+    this.waits[port].end();
     this.keep(block);
     return block;
   }

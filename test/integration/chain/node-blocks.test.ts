@@ -1,4 +1,5 @@
 // Reading heads without their transactions, and each block once: requests to a node and interpretation of its answers.
+import { jest } from '@jest/globals';
 import { TronNode } from '../../../src/platform/chain/node.js';
 import { blockOf, solidBlockOf, solidHeadOf } from '../../../src/platform/chain/tron.client.js';
 import { openFaultyNode, type Fault, type FaultyNode } from '../../support/nodes/faulty-node.js';
@@ -140,4 +141,20 @@ it('names a block that cannot be listed either, and accuses no wallet', async ()
   full.fail({ kind: 'says', body: '[]' }, 'wallet/gettransactioninfobyblocknum');
   await expect(blockOf(node, filled)).rejects.toMatchObject({ kind: 'unreadable' });
   expect(node.isHealthy).toBe(true);
+});
+
+it('waits a few seconds for a block that the answering backend does not have yet', async () => {
+  const node = open();
+  await node.readHead();
+  full.fail({ kind: 'says', body: '{}' }, ...WHOLE);
+  full.fail({ kind: 'says', body: '[]' }, 'wallet/gettransactioninfobyblocknum');
+  await expect(blockOf(node, filled)).rejects.toMatchObject({ kind: 'unhealthy' });
+  const now = performance.now.bind(performance);
+  const later = jest.spyOn(performance, 'now').mockImplementation(() => now() + 6000);
+  await expect(blockOf(node, filled)).rejects.toMatchObject({ kind: 'unreadable' });
+  full.mend();
+  expect(await blockOf(node, filled)).toMatchObject({ number: filled, isWhole: true });
+  full.fail({ kind: 'says', body: '{}' }, ...WHOLE);
+  await expect(node.blocks.block('full', filled - 1)).rejects.toMatchObject({ kind: 'unhealthy' });
+  later.mockRestore();
 });

@@ -87,6 +87,36 @@ describe('without the solid port', () => {
   });
 });
 
+/** A hosted node answers from backends that are up to a block apart. */
+describe('behind one name', () => {
+  const isAboutBlock = (path: string): boolean => /get(blockbynum|transactioninfo\w+)$/.test(path);
+
+  it('an order is delivered by a block that the next backend did not have yet', async () => {
+    const worker = await SteppedWorker.open();
+    const key = await sentOrder(worker);
+    await mine();
+    full.before = (path) => (isAboutBlock(path) ? { says: path.endsWith('infobyblocknum') ? '[]' : '{}' } : undefined);
+    await worker.followChain();
+    expect(await orderOf(key)).toMatchObject({ status: 'placed' });
+    full.rest();
+    await worker.followChain();
+    expect(await orderOf(key)).toMatchObject({ status: 'delivered' });
+  });
+
+  it('an order is delivered by a block below the head that the next backend did not have yet', async () => {
+    const worker = await SteppedWorker.open();
+    const key = await sentOrder(worker);
+    await mine(2);
+    full.before = (path, body) =>
+      path === 'wallet/getblock' && body.includes('id_or_num') ? { says: '{}' } : undefined;
+    await worker.followChain();
+    expect(await orderOf(key)).toMatchObject({ status: 'placed' });
+    full.rest();
+    await worker.followChain();
+    expect(await orderOf(key)).toMatchObject({ status: 'delivered' });
+  });
+});
+
 /** Records nine reclaims that were sent and died just now. */
 async function failReclaims(key: string): Promise<void> {
   await api.database.query(

@@ -4,6 +4,7 @@
  * anything that the follower did not see.
  */
 import { Injectable } from '@nestjs/common';
+import { BackendWait } from '../../../platform/chain/backend-wait.js';
 import type { Block, BlockHead, BlockHeader } from '../../../platform/chain/block.js';
 import { ChainUnavailableError, NodeError } from '../../../platform/chain/errors.js';
 import type { TronNode } from '../../../platform/chain/node.js';
@@ -93,6 +94,7 @@ export class Follower {
   /** Block number → id of each followed block. */
   private readonly followed = new Map<number, string>();
   private lastFollowed: number | undefined;
+  private readonly parentWait = new BackendWait();
   private readonly pendingInclusions = new PendingInclusions();
   private readonly agreedRatio: AgreedRatio;
   private following: Promise<bigint[]> | undefined;
@@ -264,6 +266,8 @@ export class Follower {
       const child = chain.at(-1);
       if (child === undefined || this.followed.get(number) === child.parentId) break;
       const header = await headerOf(node, number);
+      // A gap would never be filled: the next step finds its own parent followed.
+      if (header === undefined && this.parentWait.mayWait()) return [];
       if (header?.id !== child.parentId) break;
       chain.push(header);
     }
@@ -284,6 +288,7 @@ export class Follower {
     await this.useObserver.observeBlocks(fresh);
     for (const block of fresh) this.followed.set(block.number, block.id);
     this.lastFollowed = head.number;
+    this.parentWait.end();
     const late = this.pendingInclusions.due((block) => this.followed.get(block.number) === block.id);
     const news = fresh.map((block) => ({
       block,
