@@ -33,8 +33,10 @@ export interface EnergyNeed {
  */
 export function energyAfterNextStep(
   { energy, penalty, factor = 0n }: EnergyNeed,
-  { dynamicStep, dynamicMax }: DynamicSteps,
+  { dynamicStep, dynamicMax, isQuiet = false }: DynamicSteps & Pick<ContractDynamics, 'isQuiet'>,
 ): bigint {
+  // A surcharge in a call of a quiet contract is that of another contract which it calls.
+  if (isQuiet && penalty === 0n) return energy;
   if (factor > 0n && factor >= dynamicMax) return energy;
   const plain = energy - penalty;
   const byCall = divCeil(energy * (ONE + dynamicStep), ONE);
@@ -59,6 +61,8 @@ const NO_STEPS: DynamicSteps = { dynamicStep: 0n, dynamicMax: 0n };
 export interface ContractDynamics extends DynamicSteps {
   /** Undefined where no node serves the state of contracts. */
   readonly factor?: bigint;
+  /** True if the contract itself gets no surcharge in the next maintenance period. */
+  readonly isQuiet?: boolean;
 }
 
 /**
@@ -73,7 +77,7 @@ export async function readContractDynamics(client: TronClient, contract: string)
   ]);
   if (state === undefined) return rules;
   const isQuiet = state.factor === 0n && state.usage * 2n < rules.threshold;
-  return isQuiet ? NO_STEPS : { ...rules, factor: state.factor };
+  return { ...rules, factor: state.factor, isQuiet };
 }
 
 async function readState(client: TronClient, contract: string): Promise<ContractState | undefined> {
@@ -116,9 +120,13 @@ interface ContractState {
   readonly usage: bigint;
 }
 
-/** TRON: the state is that of the present period. Members of zero are left out, as is the state of an unused contract. */
+/**
+ * TRON: the state is that of the present period, and members of zero are left out. Every contract has a state. Throws
+ * NodeError for an answer without one: a gateway's refusal with HTTP 200 would read as a quiet contract.
+ */
 function stateIn(node: string, json: JsonObject): ContractState {
-  const state = isJsonObject(json['contract_state']) ? json['contract_state'] : {};
+  const state = json['contract_state'];
+  if (!isJsonObject(state)) throw new NodeError(node, 'nonsense', 'a contract without its state');
   const valueOf = (key: string): bigint => {
     const value = state[key] === undefined ? 0n : int64(state[key]);
     if (value === undefined || value < 0n) {

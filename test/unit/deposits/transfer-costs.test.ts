@@ -107,6 +107,12 @@ describe('the fee limit', () => {
     expect(feeLimitOf({ energy: 12_000n, penalty: 2000n }, PRICES)).toBe(1_440_000n);
   });
 
+  it('covers the next step of another contract that a quiet one calls', () => {
+    const quiet = { ...PRICES, isQuiet: true };
+    expect(energyAfterNextStep({ energy: 12_000n, penalty: 2000n, factor: 0n }, quiet)).toBe(14_400n);
+    expect(energyAfterNextStep({ energy: 10_000n, penalty: 0n, factor: 0n }, quiet)).toBe(10_000n);
+  });
+
   it('follows the current price, at least a tenth above the simulation', () => {
     const need = { energy: 130_285n, penalty: 100_635n };
     expect(feeLimitOf(need, { ...PRICES, energyFeeSun: 420n })).toBe(143_314n * 420n);
