@@ -4,8 +4,13 @@
  */
 import { divCeil, type Sun } from '../../domain/units.js';
 
-/** TRON: the most bytes of bandwidth that a delegation or its reclaim with one signature takes. */
-export const TRANSACTION_BYTES = 282n;
+/**
+ * TRON: the most bytes of bandwidth that a delegation (284) or its reclaim (286) with one signature takes, under a
+ * permission of its own and at any amount that fits a JSON integer. At 1 000 TRX they take 281 and 283.
+ */
+export const TRANSACTION_BYTES = 286n;
+/** The bytes that the price floor charges for each. */
+const FLOOR_BYTES = 282n;
 
 /** A delegation and its reclaim. */
 export const TRANSACTIONS_PER_LEG = 2n;
@@ -17,7 +22,7 @@ const BPS = 10_000n;
  * floor.
  */
 export function priceFloor(feeSunPerByte: bigint, bps: number): Sun {
-  return divCeil(TRANSACTIONS_PER_LEG * TRANSACTION_BYTES * feeSunPerByte * BigInt(bps), BPS) as Sun;
+  return divCeil(TRANSACTIONS_PER_LEG * FLOOR_BYTES * feeSunPerByte * BigInt(bps), BPS) as Sun;
 }
 
 /** A wallet's means to pay for transactions, as a node returns them. */

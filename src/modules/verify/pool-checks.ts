@@ -29,7 +29,7 @@ export const POOL_CHECKS: readonly RecordCheck[] = [
     says: 'Free and reserved transactions never exceed the number that a wallet’s bandwidth and TRX can pay for.',
     stops: 'wallet',
     // A lower bound of each leg's need, so that a leg that advances or is adopted between two readings causes no
-    // finding. 282 is TRANSACTION_BYTES.
+    // finding. 282 bytes are less than any pool counts for a transaction.
     text: `SELECT 'wallet ' || w.address AS subject, w.id AS wallet_id, w.transactions_seen, s.free AS free_transactions,
           l.needed AS needed_transactions
       FROM pool_wallet w

@@ -21,7 +21,7 @@ import {
   START_LIMIT_MS,
 } from '../../support/worker/fulfilment-fixture.js';
 
-/** Twelve TRX less a reserve of five pay for 24 transactions of 282 bytes: twelve orders. */
+/** Twelve TRX less a reserve of five pay for 24 transactions of 286 bytes: twelve orders. */
 const SPARE_SUN = 12_000_000n;
 const ORDERS_PAID_FOR = 12;
 const ORDERS = 60;
@@ -103,7 +103,7 @@ it('sells as many of sixty small orders as the wallet can pay for, and does not 
       signal: AbortSignal.timeout(5000),
     })
   ).json()) as { balance: number };
-  expect(left).toBe((sun(account.balance) - 5_000_000n) / 282_000n);
+  expect(left).toBe((sun(account.balance) - 5_000_000n) / 286_000n);
 });
 
 it('a leg whose delegation is recorded during the wallet’s reading keeps its share, whenever that commits', async () => {
