@@ -2,8 +2,7 @@
  * Reads the complete record of one order for the operator: its row, legs, transactions, broadcasts, events and credits.
  */
 import { Injectable } from '@nestjs/common';
-import { InjectRepository } from '@nestjs/typeorm';
-import { In, MoreThanOrEqual, Repository } from 'typeorm';
+import { EntityManager, In, MoreThanOrEqual } from 'typeorm';
 import { Ledger } from '../billing/ledger.js';
 import { recordAct, type Author } from '../../platform/database/audit-log.js';
 import { Database } from '../../platform/database/database.js';
@@ -62,15 +61,7 @@ const BROADCASTS_MAX = 200;
 @Injectable()
 export class OrderHistory {
   constructor(
-    @InjectRepository(Order) private readonly orders: Repository<Order>,
-    @InjectRepository(Leg) private readonly legs: Repository<Leg>,
-    @InjectRepository(ChainTx) private readonly transactions: Repository<ChainTx>,
-    @InjectRepository(Broadcast) private readonly broadcasts: Repository<Broadcast>,
-    @InjectRepository(Event) private readonly events: Repository<Event>,
-    @InjectRepository(OrderExtension) private readonly extensions: Repository<OrderExtension>,
-    @InjectRepository(PoolWallet) private readonly wallets: Repository<PoolWallet>,
-    @InjectRepository(ReclaimUsage) private readonly usage: Repository<ReclaimUsage>,
-    @InjectRepository(RentalUse) private readonly uses: Repository<RentalUse>,
+    private readonly entities: EntityManager,
     private readonly ledger: Ledger,
     private readonly database: Database,
   ) {}
@@ -84,7 +75,7 @@ export class OrderHistory {
     if (project === undefined && [receiver, reference, from, to].some((each) => each !== undefined)) {
       throw new OperatorError('--receiver, --reference, --from and --to need a project. Pass --project.');
     }
-    const query = this.orders.createQueryBuilder('o').take(filter.limit);
+    const query = this.entities.createQueryBuilder(Order, 'o').take(filter.limit);
     if (project === undefined) query.orderBy('o.id', 'DESC');
     else query.where({ projectId: project }).orderBy('o.createdAt', 'DESC').addOrderBy('o.id', 'DESC');
     if (status !== undefined) query.andWhere('o.status = :status', { status });
@@ -101,12 +92,12 @@ export class OrderHistory {
   async find(idOrKey: string, projectId: string | undefined): Promise<Order> {
     const id = /^\d{1,18}$/.test(idOrKey) ? BigInt(idOrKey) : undefined;
     const byNumber = async () =>
-      id === undefined ? null : this.orders.findOneBy({ id, ...(projectId && { projectId }) });
+      id === undefined ? null : this.entities.findOneBy(Order, { id, ...(projectId && { projectId }) });
     // With a project given, the key takes precedence: a key may also be a number.
     const found =
       projectId === undefined
         ? ((await byNumber()) ?? (await this.findByKeyAlone(idOrKey)))
-        : ((await this.orders.findOneBy({ projectId, key: idOrKey })) ?? (await byNumber()));
+        : ((await this.entities.findOneBy(Order, { projectId, key: idOrKey })) ?? (await byNumber()));
     if (found === null)
       throw new OperatorError(`There is no order ${idOrKey}. \`orders list\` shows the orders.`, 1, 'NOT_FOUND');
     return found;
@@ -114,17 +105,17 @@ export class OrderHistory {
 
   async load(order: Order): Promise<OrderDetails> {
     const orderId = order.id;
-    const legs = await this.legs.find({ where: { orderId }, order: { legNo: 'ASC' } });
-    const transactions = await this.transactions.find({ where: { orderId }, order: { id: 'ASC' } });
-    const broadcasts = await this.broadcasts.find({
+    const legs = await this.entities.find(Leg, { where: { orderId }, order: { legNo: 'ASC' } });
+    const transactions = await this.entities.find(ChainTx, { where: { orderId }, order: { id: 'ASC' } });
+    const broadcasts = await this.entities.find(Broadcast, {
       where: { chainTxId: In(transactions.map((transaction) => transaction.id.toString())) },
       order: { id: 'DESC' },
       take: BROADCASTS_MAX,
     });
-    const events = await this.events.find({ select: OF_MOMENT, where: { orderId }, order: { id: 'ASC' } });
-    const extensions = await this.extensions.find({ where: { orderId }, order: { number: 'ASC' } });
+    const events = await this.entities.find(Event, { select: OF_MOMENT, where: { orderId }, order: { id: 'ASC' } });
+    const extensions = await this.entities.find(OrderExtension, { where: { orderId }, order: { number: 'ASC' } });
     const credits = await this.ledger.entriesOf(orderId, extensions.length);
-    const wallets = await this.wallets.find({ select: { id: true, address: true } });
+    const wallets = await this.entities.find(PoolWallet, { select: { id: true, address: true } });
     const usage = await this.findUsageBeside(order, legs);
     const [clock] = await this.database.query<{ now: Date }>(`SELECT clock_timestamp() AS now`);
     return {
@@ -136,7 +127,7 @@ export class OrderHistory {
       extensions,
       credits,
       usage,
-      use: await this.uses.findOneBy({ orderId }),
+      use: await this.entities.findOneBy(RentalUse, { orderId }),
       wallets: new Map(wallets.map((wallet) => [wallet.id, wallet.address])),
       readAt: clock?.now ?? order.createdAt,
     };
@@ -145,7 +136,7 @@ export class OrderHistory {
   /** Returns the order's own reclaims and, if it was topped up for others, those of its receiver. */
   private async findUsageBeside(order: Order, legs: readonly Leg[]): Promise<ReclaimUsage[]> {
     const isToppedUp = legs.some(({ topUpCause }) => topUpCause === 'usage');
-    return this.usage.find({
+    return this.entities.find(ReclaimUsage, {
       where: isToppedUp
         ? { receiveAddress: order.receiveAddress, readAt: MoreThanOrEqual(order.createdAt) }
         : { orderId: order.id, receiveAddress: order.receiveAddress },
@@ -184,7 +175,7 @@ export class OrderHistory {
   }
 
   private async findByKeyAlone(key: string): Promise<Order | null> {
-    const found = await this.orders.find({ where: { key }, take: 2 });
+    const found = await this.entities.find(Order, { where: { key }, take: 2 });
     if (found.length > 1)
       throw new OperatorError('Several projects have an order with this key. Choose one with --project.');
     return found[0] ?? null;
