@@ -12,7 +12,8 @@ import type { Credits } from '../../domain/units.js';
 import { recordAct, type Author } from '../../platform/database/audit-log.js';
 import { Database, type Transaction } from '../../platform/database/database.js';
 import { CreditRequest } from '../../platform/database/entities/credit-request.entity.js';
-import { entryKeyOf, Ledger, type Booked, type Booking } from './ledger.js';
+import type { Booking } from './bookings.js';
+import { entryKeyOf, Ledger, type Booked } from './ledger.js';
 import { FIND_ENTRY } from './ledger-sql.js';
 
 /** An admin. The requesting and the deciding admin must differ. */

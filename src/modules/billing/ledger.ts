@@ -1,6 +1,6 @@
 /**
- * The credits of every project. The only writer of credit_account and credit_entry, except the database functions that
- * charge (take_order, extend_order) and the one that deletes old orders of test projects. All other entries are
+ * The credits of every project. Only this module writes credit_account and credit_entry, except the database functions
+ * that charge (take_order, extend_order) and the one that deletes old orders of test projects. All other entries are
  * append-only, and all have a unique key. A balance moves in the transaction of its entry, and its row is locked last.
  */
 import { Injectable } from '@nestjs/common';
@@ -13,6 +13,8 @@ import { recordAct, type Act, type Author } from '../../platform/database/audit-
 import { Database, type Queryable, type Transaction } from '../../platform/database/database.js';
 import { CreditEntry } from '../../platform/database/entities/credit-entry.entity.js';
 import { rowsByKey } from '../../platform/database/rows-by-key.js';
+import { bookedBefore, entryOf, moveBalance, unknownProject, type Booking } from './bookings.js';
+import { compensateIn, compensatedIn, type Compensated, type NumberedBooking } from './compensation.js';
 import * as sql from './ledger-sql.js';
 
 /** A project's terms of payment. Postpaid without a limit is unlimited. */
@@ -30,18 +32,6 @@ export interface Balance {
   readonly readAt: Date;
 }
 
-/** The result of a booking. `isNew` is false for a reference that was booked before; then nothing is booked. */
-export interface Booking {
-  readonly isNew: boolean;
-  readonly balanceCredits: Credits;
-}
-
-/** Credits that may still be given for an order and its extensions, and the number of its compensations. */
-export interface Compensated {
-  readonly leftCredits: Credits;
-  readonly count: number;
-}
-
 const REFERENCE = /^[\x21-\x7e]+(?: +[\x21-\x7e]+)*$/;
 const REFERENCE_LENGTH_MAX = 200;
 const HISTORY_MAX = 1000;
@@ -55,19 +45,6 @@ export interface Booked {
   readonly credits: Credits;
   readonly reference: string;
 }
-
-interface CompensationOf {
-  readonly orderId: bigint;
-  readonly number: number;
-  readonly projectId: string;
-  readonly credits: Credits;
-}
-
-const NO_ROOM_FOR_REFUNDS =
-  'The balance would exceed 2^53 − 1 credits if the charges of open orders were refunded. Book less, or wait until they are settled. Nothing was booked.';
-
-const STILL_REFUNDABLE =
-  'The order is not settled, so its charge may still be refunded automatically. Compensate once it is settled. Nothing was booked.';
 
 @Injectable()
 export class Ledger {
@@ -125,47 +102,9 @@ export class Ledger {
    * Throws INVALID_REQUEST for a larger amount, and before the order is settled, since a refund would return the whole
    * charge. `number` counts the order's compensations from 1 and makes a retry idempotent. Default: the next number.
    */
-  async compensate(
-    orderId: bigint,
-    credits: Credits,
-    author: Author,
-    number?: number,
-  ): Promise<Booking & { readonly number: number }> {
+  async compensate(orderId: bigint, credits: Credits, author: Author, number?: number): Promise<NumberedBooking> {
     if (credits <= 0n) throw new ApiError('INVALID_REQUEST', 'The credits of a compensation must be positive.');
-    return this.database.transaction(async (tx) => {
-      const lock = () => tx.query<{ project_id: string; settled: boolean }>(sql.LOCK_ORDER, [orderId]);
-      // The first attempt may wait for a lock while the order moves to the archive. The second attempt then finds it
-      // there.
-      const [order = (await lock())[0]] = await lock();
-      if (order === undefined) throw new ApiError('NOT_FOUND', 'There is no order with this number.');
-      if (!order.settled) throw new ApiError('INVALID_REQUEST', STILL_REFUNDABLE);
-      const { leftCredits, count } = await compensatedIn(tx, orderId);
-      const wanted = number ?? count + 1;
-      const projectId = order.project_id;
-      if (wanted <= count) return compensatedBefore(tx, { orderId, number: wanted, projectId, credits });
-      if (wanted > count + 1) {
-        const next = (count + 1).toString();
-        throw new ApiError(
-          'INVALID_REQUEST',
-          `The next compensation of the order is number ${next}. Nothing was booked.`,
-        );
-      }
-      if (credits > leftCredits) {
-        const most = leftCredits > 0n ? leftCredits.toString() : 'nothing';
-        throw new ApiError(
-          'INVALID_REQUEST',
-          `Only ${most} of the order’s charges can still be given back. Give at most that many credits. Nothing was booked.`,
-        );
-      }
-      const written = await tx.query(sql.INSERT_COMPENSATION, [orderId, wanted, credits, author.actor, author.reason]);
-      invariant(written.length === 1, 'only what was charged has something left to give back');
-      await recordAct(tx, author, {
-        action: 'orders.compensate',
-        subject: orderId.toString(),
-        detail: { number: wanted, credits, projectId },
-      });
-      return { isNew: true, number: wanted, balanceCredits: await moveBalance(tx, projectId, credits) };
-    });
+    return this.database.transaction((tx) => compensateIn(tx, { orderId, credits, number }, author));
   }
 
   /**
@@ -316,7 +255,7 @@ export class Ledger {
     const entryKey = entryKeyOf(entry);
     const params = [entryKey, projectId, CONTRAS[kind], kind, credits, author.actor, author.reason];
     const [written] = await tx.query(sql.INSERT_ENTRY, params);
-    if (written === undefined) return this.bookedBefore(tx, entry, entryKey);
+    if (written === undefined) return this.bookAgain(tx, entry, entryKey);
     await recordAct(tx, author, { action: `credits.${kind}`, subject: projectId, detail: { reference, credits } });
     return { isNew: true, balanceCredits: await moveBalance(tx, projectId, credits) };
   }
@@ -326,7 +265,7 @@ export class Ledger {
     return this.database.transaction((tx) => this.bookIn(tx, entry, author));
   }
 
-  private async bookedBefore(tx: Queryable, entry: Booked, entryKey: string): Promise<Booking> {
+  private async bookAgain(tx: Queryable, entry: Booked, entryKey: string): Promise<Booking> {
     const before = await entryOf(tx, entryKey);
     if (before?.project_id !== entry.projectId || before.credits !== entry.credits) {
       throw new ApiError(
@@ -334,7 +273,7 @@ export class Ledger {
         `The reference "${entry.reference}" is already booked for another project or amount. Nothing was booked.`,
       );
     }
-    return standing(tx, entry.projectId);
+    return bookedBefore(tx, entry.projectId);
   }
 
   private async change(
@@ -359,67 +298,6 @@ export function entryKeyOf({ kind, reference }: Pick<Booked, 'kind' | 'reference
     throw new ApiError('INVALID_REQUEST', 'A reference must be 1 to 200 printable ASCII characters.');
   }
   return `${kind}:${reference}`;
-}
-
-async function entryOf(
-  tx: Queryable,
-  entryKey: string,
-): Promise<{ readonly project_id: string; readonly credits: bigint } | undefined> {
-  const [entry] = await tx.query<{ project_id: string; credits: bigint }>(sql.FIND_ENTRY, [entryKey]);
-  return entry;
-}
-
-/** Returns the result for an entry that was booked before. */
-async function standing(tx: Queryable, projectId: string): Promise<Booking> {
-  const [account] = await tx.query<sql.AccountRow>(sql.FIND_ACCOUNT, [projectId]);
-  invariant(account !== undefined, 'a booked entry has an account');
-  return { isNew: false, balanceCredits: account.balance_credits as Credits };
-}
-
-async function compensatedIn(on: Queryable, orderId: bigint): Promise<Compensated> {
-  const [row] = await on.query<{ left_credits: bigint; count: number }>(sql.COMPENSATED, [orderId]);
-  return { leftCredits: (row?.left_credits ?? 0n) as Credits, count: row?.count ?? 0 };
-}
-
-async function compensatedBefore(
-  tx: Queryable,
-  { orderId, number, projectId, credits }: CompensationOf,
-): Promise<Booking & { readonly number: number }> {
-  const entry = await entryOf(tx, `compensation:${orderId.toString()}:${number.toString()}`);
-  invariant(entry !== undefined, 'compensations are numbered without a gap');
-  if (entry.credits !== credits) {
-    throw new ApiError(
-      'INVALID_REQUEST',
-      `Compensation number ${number.toString()} of the order is already booked, over ${entry.credits.toString()} credits. Nothing was booked.`,
-    );
-  }
-  return { ...(await standing(tx, projectId)), number };
-}
-
-function unknownProject(): ApiError {
-  return new ApiError('NOT_FOUND', 'There is no project with this ID.');
-}
-
-/** Moves a balance as an operator booked, and returns it. Throws if the terms or the largest balance forbid it. */
-async function moveBalance(tx: Queryable, projectId: string, credits: Credits): Promise<Credits> {
-  const [account] = await tx.query<{ balance_credits: bigint }>(sql.MOVE_BALANCE, [projectId, credits]);
-  if (account === undefined) throw await refusedMove(tx, projectId, credits);
-  if (credits > 0n && account.balance_credits > sql.ROOMY_BALANCE) {
-    // A separate statement: under the row's lock it sees every charge that has lowered this balance.
-    const [room] = await tx.query<{ fits: boolean }>(sql.HAS_ROOM, [projectId]);
-    if (room?.fits !== true) throw new ApiError('INVALID_REQUEST', NO_ROOM_FOR_REFUNDS);
-  }
-  return account.balance_credits as Credits;
-}
-
-async function refusedMove(tx: Queryable, projectId: string, credits: Credits): Promise<ApiError> {
-  const [account] = await tx.query<sql.AccountRow>(sql.FIND_ACCOUNT, [projectId]);
-  if (account === undefined) return unknownProject();
-  if (credits > 0n) return new ApiError('INVALID_REQUEST', 'The balance would exceed 2^53 − 1 credits.');
-  return new ApiError(
-    'INSUFFICIENT_CREDITS',
-    'The adjustment would take the balance below the limit of the project’s terms.',
-  );
 }
 
 /** Returns the lowest balance that a charge may leave; null = unlimited. */

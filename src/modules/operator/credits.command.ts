@@ -1,7 +1,8 @@
 /** `credits`: top-ups, corrections, and the entries of a balance. */
 import { randomUUID } from 'node:crypto';
 import { Option, type Command } from 'commander';
-import { Ledger, type Booking } from '../billing/ledger.js';
+import type { Booking } from '../billing/bookings.js';
+import { Ledger } from '../billing/ledger.js';
 import { usdBalanceOf } from '../../domain/conversion.js';
 import type { Credits } from '../../domain/units.js';
 import { creditsArg, integerArg, merchantArg, signedCreditsArg } from './arguments.js';

@@ -27,7 +27,7 @@ export const PLANTED_IN_COMPANY: readonly PlantedBug[] = [
   },
   {
     name: 'a compensation is booked again under its own number',
-    changes: one('modules/billing/ledger.ts', 'const wanted = number ?? count + 1;', 'const wanted = count + 1;'),
+    changes: one('modules/billing/compensation.ts', 'const wanted = number ?? count + 1;', 'const wanted = count + 1;'),
     test: inTest(
       'long/reconciliation/foreign-ends',
       'a compensation with a number is booked once, whatever is repeated',

@@ -246,8 +246,8 @@ export const PLANTED_IN_RECORDS: readonly PlantedBug[] = [
   {
     name: 'a compensation is booked while the charge may still come back',
     changes: one(
-      'modules/billing/ledger.ts',
-      "if (!order.settled) throw new ApiError('INVALID_REQUEST', STILL_REFUNDABLE);",
+      'modules/billing/compensation.ts',
+      'if (!isSettled) throw refused(STILL_REFUNDABLE);',
       '',
     ),
     test: {

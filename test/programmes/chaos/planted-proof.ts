@@ -130,7 +130,7 @@ const BOUNDS_OF_MONEY: readonly PlantedBug[] = [
   {
     name: 'a top-up leaves no room for the refunds of open orders',
     changes: one(
-      'modules/billing/ledger.ts',
+      'modules/billing/bookings.ts',
       'if (credits > 0n && account.balance_credits > sql.ROOMY_BALANCE)',
       'if (false)',
     ),
