@@ -4,10 +4,11 @@ import { addressToHex } from '../../platform/chain/address.js';
 import type { CallOutcome } from '../../platform/chain/contract-call.js';
 import { ChainUnavailableError } from '../../platform/chain/errors.js';
 import { NotRunError, TokenReads } from '../../platform/chain/token-reads.js';
+import { transferCall } from '../../platform/chain/transfer-call.js';
 import { readTransferPrices, type TransferPrices } from '../../platform/chain/transfer-prices.js';
 import { accountOf, resourcesOf, TronClient } from '../../platform/chain/tron.client.js';
 import { Config } from '../../platform/config/config.js';
-import { addressWord, firstWord, TRANSFER, TRANSFER_EVENT, uintWord, type EventLog } from '../../domain/sizing.js';
+import { firstWord, TRANSFER_EVENT, type EventLog } from '../../domain/sizing.js';
 import type { EnergyNeed } from '../../platform/chain/dynamic-energy.js';
 import { newAddressFunds, type AddressFunds } from './transfer-costs.js';
 
@@ -86,12 +87,7 @@ export class TransferTrials {
 
   /** Simulates exactly this transfer. Throws ChainUnavailableError. */
   async tryTokenTransfer(from: string, to: string, amount: bigint): Promise<TokenTrial> {
-    const outcome = await this.client.simulate({
-      ownerAddress: from,
-      contractAddress: this.reads.token,
-      functionSelector: TRANSFER,
-      parameter: addressWord(addressToHex(to)) + uintWord(amount),
-    });
+    const outcome = await this.client.simulate(transferCall(this.reads.token, from, to, amount));
     if (outcome.kind !== 'success') return { works: false, cause: await this.causeOf(outcome, from, amount) };
     const sent = outcome.logs.flatMap((log) => sentBy(log, from) ?? []);
     const arrives = sumOf(sent.filter((each) => each.to === wordOf(to)));

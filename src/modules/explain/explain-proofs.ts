@@ -1,11 +1,10 @@
 /** Reads further facts from nodes: an earlier use of the sender's energy, and the energy of a transfer to a new holder. */
-import { randomBytes } from 'node:crypto';
-import { addressFromBytes, addressToHex } from '../../platform/chain/address.js';
+import { addressToHex, unusedAddress } from '../../platform/chain/address.js';
 import { dynamicStepsIn } from '../../platform/chain/dynamic-energy.js';
 import { transactionReportOf } from '../../platform/chain/transaction-report.js';
+import { transferCall } from '../../platform/chain/transfer-call.js';
 import type { TronClient } from '../../platform/chain/tron.client.js';
 import type { TronNode } from '../../platform/chain/node.js';
-import { TRANSFER, addressWord, uintWord } from '../../domain/sizing.js';
 import type { TokenCall } from '../quotes/token-call.js';
 import type { EarlierUse, ExecutedReport, TransferFigures } from './explain-facts.js';
 
@@ -59,9 +58,7 @@ export async function transferFiguresOf(
   contractAddress: string,
 ): Promise<TransferFigures | undefined> {
   const plain = async (sender: string, recipient: string): Promise<bigint | undefined> => {
-    const parameter = addressWord(addressToHex(recipient)) + uintWord(1n);
-    const call = { ownerAddress: sender, contractAddress, functionSelector: TRANSFER, parameter };
-    const outcome = await chain.simulate(call);
+    const outcome = await chain.simulate(transferCall(contractAddress, sender, recipient, 1n));
     return outcome.kind === 'success' ? outcome.energyUsed - outcome.energyPenalty : undefined;
   };
   for (const sender of [from, to]) {
@@ -74,8 +71,4 @@ export async function transferFiguresOf(
     return { recipient: to, toHolder, toOther, dynamicMax };
   }
   return undefined;
-}
-
-function unusedAddress(): string {
-  return addressFromBytes(Buffer.concat([Buffer.of(0x41), randomBytes(20)]));
 }

@@ -3,9 +3,7 @@
  * token's dynamic energy and the most that the next maintenance period can add (docs/interface.md §7). Signs and sends
  * nothing.
  */
-import { randomBytes } from 'node:crypto';
-import { addressFromBytes, addressToHex, isAddress } from '../../platform/chain/address.js';
-import type { CallOutcome } from '../../platform/chain/contract-call.js';
+import { addressFromBytes, isAddress, unusedAddress } from '../../platform/chain/address.js';
 import { sharingOf, type ContractSharing } from '../../platform/chain/energy-sharing.js';
 import {
   energyAfterNextStep,
@@ -15,10 +13,11 @@ import {
 } from '../../platform/chain/dynamic-energy.js';
 import { ChainUnavailableError, NodeError } from '../../platform/chain/errors.js';
 import { NotRunError, TokenReads, assertRun } from '../../platform/chain/token-reads.js';
+import { simulateTransfer } from '../../platform/chain/transfer-call.js';
 import type { TronClient } from '../../platform/chain/tron.client.js';
 import { NO_SHARING, callerPart } from '../../domain/energy-share.js';
 import { energy } from '../../domain/units.js';
-import { TRANSFER, addressWord, showsTransfer, uintWord, type SizingFigures } from '../../domain/sizing.js';
+import type { SizingFigures } from '../../domain/sizing.js';
 import type { SizingObstacle } from './sizing-obstacles.js';
 
 export interface MeasuredSizing extends SizingFigures {
@@ -141,29 +140,19 @@ export class SizingProbe {
     least: bigint,
   ): Promise<TransferNeeds | 'refused' | 'no-event'> {
     const other = holders.find(({ address }) => address !== sender.address) ?? sender;
-    const unused = addressFromBytes(Buffer.concat([Buffer.of(0x41), randomBytes(20)]));
     const amount = amountOf(sender.balance, least);
     const warm = await this.transfer(sender.address, other.address, amount);
     if (typeof warm === 'string') return warm;
-    const cold = await this.transfer(sender.address, unused, amount);
+    const cold = await this.transfer(sender.address, unusedAddress(), amount);
     if (typeof cold === 'string') return cold;
     return { warm, cold: cold.energy > warm.energy ? cold : warm };
   }
 
   private async transfer(from: string, to: string, amount: bigint): Promise<Transfer> {
-    const toHex = addressToHex(to);
-    const call = {
-      ownerAddress: from,
-      contractAddress: this.token,
-      functionSelector: TRANSFER,
-      parameter: addressWord(toHex) + uintWord(amount),
-    };
-    const isProven = (outcome: CallOutcome) =>
-      outcome.kind === 'success' && showsTransfer(outcome.logs, addressToHex(from), toHex);
-    // A node that omits events would hide the proof, so a second node is queried.
-    const outcome = assertRun(await this.chain.simulate(call, (each) => each.kind !== 'success' || isProven(each)));
-    if (outcome.kind !== 'success' || outcome.energyUsed <= 0n) return 'refused';
-    return isProven(outcome) ? { energy: outcome.energyUsed, penalty: outcome.energyPenalty } : 'no-event';
+    const { outcome, isProven } = await simulateTransfer(this.chain, this.token, { from, to, amount });
+    const ran = assertRun(outcome);
+    if (ran.kind !== 'success' || ran.energyUsed <= 0n) return 'refused';
+    return isProven ? { energy: ran.energyUsed, penalty: ran.energyPenalty } : 'no-event';
   }
 
   /** Returns the reason why no sender's transfer was measured, as far as the token reveals it. */

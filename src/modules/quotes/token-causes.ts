@@ -3,9 +3,8 @@
  * constant calls, and names a cause only if they prove it.
  */
 import { Injectable } from '@nestjs/common';
-import { randomBytes } from 'node:crypto';
 import { monotonicMs, withDeadline } from '../../platform/support/clock.js';
-import { addressFromBytes, addressToHex } from '../../platform/chain/address.js';
+import { addressToHex, unusedAddress } from '../../platform/chain/address.js';
 import type { CallOutcome, ContractCall } from '../../platform/chain/contract-call.js';
 import { TokenReads, assertRun } from '../../platform/chain/token-reads.js';
 import { TronClient } from '../../platform/chain/tron.client.js';
@@ -161,7 +160,3 @@ class CauseSearch {
 }
 
 const PAUSED = 'The token is paused by its owner. Try again once it is unpaused.';
-
-function unusedAddress(): string {
-  return addressFromBytes(Buffer.concat([Buffer.of(0x41), randomBytes(20)]));
-}

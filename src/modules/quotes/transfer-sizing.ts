@@ -2,7 +2,6 @@
 import { Injectable } from '@nestjs/common';
 import { withDeadline } from '../../platform/support/clock.js';
 import { TtlCache } from '../../platform/support/ttl-cache.js';
-import { addressToHex } from '../../platform/chain/address.js';
 import type { CallOutcome, ContractCall } from '../../platform/chain/contract-call.js';
 import {
   energyAfterNextStep,
@@ -12,11 +11,11 @@ import {
 import { sharingFor, sharingOf, type ContractSharing } from '../../platform/chain/energy-sharing.js';
 import { ChainUnavailableError } from '../../platform/chain/errors.js';
 import { TokenReads } from '../../platform/chain/token-reads.js';
+import { simulateTransfer } from '../../platform/chain/transfer-call.js';
 import { TronClient } from '../../platform/chain/tron.client.js';
 import { Config } from '../../platform/config/config.js';
 import { callerPart } from '../../domain/energy-share.js';
 import { ApiError, invalidField } from '../../domain/errors.js';
-import { TRANSFER, addressWord, showsTransfer, uintWord } from '../../domain/sizing.js';
 import { energy, type Energy } from '../../domain/units.js';
 import { TokenCauses } from './token-causes.js';
 
@@ -50,7 +49,7 @@ export class TransferSizing {
   constructor(
     private readonly config: Config,
     private readonly chain: TronClient,
-    private readonly causes: TokenCauses,
+    private readonly tokenCauses: TokenCauses,
   ) {}
 
   /**
@@ -73,23 +72,13 @@ export class TransferSizing {
     return outcome;
   }
 
-  private async measure(sender: string, transfer: TokenTransfer): Promise<Energy> {
-    const contractAddress = transfer.token ?? this.config.chain.tokenContract;
-    const toHex = addressToHex(transfer.to);
-    const terms = await this.termsOf(contractAddress);
-    const amount = await this.simulatedAmount(sender, transfer.amount, contractAddress, terms.leastWithFee);
-    const call = {
-      ownerAddress: sender,
-      contractAddress,
-      functionSelector: TRANSFER,
-      parameter: addressWord(toHex) + uintWord(amount),
-    };
-    const isProven = (outcome: CallOutcome): boolean =>
-      outcome.kind === 'success' && showsTransfer(outcome.logs, addressToHex(sender), toHex);
-    // A node that omits events would hide the proof, so a second node is queried.
-    const outcome = await this.chain.simulate(call, (answer) => answer.kind !== 'success' || isProven(answer));
+  private async measure(sender: string, { to, amount: sent, token: named }: TokenTransfer): Promise<Energy> {
+    const token = named ?? this.config.chain.tokenContract;
+    const terms = await this.termsOf(token);
+    const amount = await this.simulatedAmount(sender, sent, token, terms.leastWithFee);
+    const { call, outcome, isProven } = await simulateTransfer(this.chain, token, { from: sender, to, amount });
     if (outcome.kind !== 'success') throw await this.refusal(call, outcome);
-    if (!isProven(outcome)) throw wouldFail('The token reports no transfer from the sender to transfer_to.');
+    if (!isProven) throw wouldFail('The token reports no transfer from the sender to transfer_to.');
     const { factor } = terms.dynamics;
     const need = { energy: outcome.energyUsed, penalty: outcome.energyPenalty };
     const most = energyAfterNextStep(factor === undefined ? need : { ...need, factor }, terms.dynamics);
@@ -120,7 +109,7 @@ export class TransferSizing {
   }
 
   private async refusal(call: ContractCall, outcome: Exclude<CallOutcome, { kind: 'success' }>): Promise<ApiError> {
-    if (outcome.kind !== 'refused') return wouldFail(await this.causes.reasonOf(call, outcome));
+    if (outcome.kind !== 'refused') return wouldFail(await this.tokenCauses.reasonOf(call, outcome));
     if (outcome.refusal === 'no-contract')
       return invalidField('token', 'must be the address of a contract on this chain');
     return unavailable(new Error(outcome.message.slice(0, 300)));

@@ -1,11 +1,10 @@
 /** Simulates a transfer of the reference token from an address, for operators who examine an order. */
 import { Injectable } from '@nestjs/common';
-import { randomBytes } from 'node:crypto';
 import { withDeadline } from '../../platform/support/clock.js';
-import { addressFromBytes, addressToHex } from '../../platform/chain/address.js';
+import { unusedAddress } from '../../platform/chain/address.js';
+import { transferCall } from '../../platform/chain/transfer-call.js';
 import { TronClient } from '../../platform/chain/tron.client.js';
 import { Config } from '../../platform/config/config.js';
-import { TRANSFER, addressWord, uintWord } from '../../domain/sizing.js';
 import { Log } from '../../platform/observability/logger.js';
 import { TokenCauses } from '../quotes/token-causes.js';
 
@@ -35,13 +34,7 @@ export class TransferOutlook {
   }
 
   private async failureOf(sender: string): Promise<string | undefined> {
-    const unused = addressFromBytes(Buffer.concat([Buffer.of(0x41), randomBytes(20)]));
-    const call = {
-      ownerAddress: sender,
-      contractAddress: this.config.chain.tokenContract,
-      functionSelector: TRANSFER,
-      parameter: addressWord(addressToHex(unused)) + uintWord(1n),
-    };
+    const call = transferCall(this.config.chain.tokenContract, sender, unusedAddress(), 1n);
     const outcome = await this.chain.simulate(call);
     if (outcome.kind === 'success' || outcome.kind === 'refused') return undefined;
     return this.causes.reasonOf(call, outcome);

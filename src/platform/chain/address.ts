@@ -1,8 +1,8 @@
 /**
  * TRON addresses: base58check of 0x41 and twenty bytes. Validated locally, because nodes answer invalid ones
- * inconsistently. Pure.
+ * inconsistently.
  */
-import { hash } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 
 const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 const DIGITS = new Map(Array.from(ALPHABET, (char, digit) => [char.charCodeAt(0), digit]));
@@ -108,4 +108,9 @@ export function addressFromBytes(payload: Uint8Array): string {
 /** Returns the base58check address of `41…` hex. */
 export function addressFromHex(hex: string): string {
   return addressFromBytes(Buffer.from(hex, 'hex'));
+}
+
+/** Returns a random address: practically certain to be unused. */
+export function unusedAddress(): string {
+  return addressFromBytes(Buffer.concat([Buffer.of(0x41), randomBytes(PAYLOAD_BYTES - 1)]));
 }

@@ -3,6 +3,7 @@ import { one, type NamedTest, type PlantedBug } from './planted-bug.js';
 
 const DYNAMICS = 'platform/chain/dynamic-energy.ts';
 const PROBE = 'modules/quotes/sizing-probe.ts';
+const TRANSFERS = 'platform/chain/transfer-call.ts';
 
 const SIMULATION = 'modules/simulation/simulation.service.ts';
 
@@ -29,12 +30,12 @@ export const PLANTED_SIZING: readonly PlantedBug[] = [
   },
   {
     name: 'a transfer that answers false has measured nothing',
-    changes: one(PROBE, 'showsTransfer(outcome.logs, addressToHex(from), toHex)', '/1$/.test(outcome.result)'),
+    changes: one(TRANSFERS, 'showsTransfer(outcome.logs, fromHex, toHex)', '/1$/.test(outcome.result)'),
     test: sizing('is measured for a token that answers false to a transfer that succeeds'),
   },
   {
     name: 'a transfer without a Transfer event has measured something',
-    changes: one(PROBE, 'showsTransfer(outcome.logs, addressToHex(from), toHex)', 'toHex.length > 0'),
+    changes: one(TRANSFERS, 'showsTransfer(outcome.logs, fromHex, toHex)', 'toHex.length > 0'),
     test: sizing('is not measured for a token that answers true and moves nothing'),
   },
   {

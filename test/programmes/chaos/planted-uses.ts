@@ -101,19 +101,15 @@ export const PLANTED_USES: readonly PlantedBug[] = [
   },
   {
     name: 'a transfer without a Transfer event sizes a rental',
-    changes: one(
-      SIZING,
-      "if (!isProven(outcome)) throw wouldFail('The token",
-      "if (toHex === '') throw wouldFail('The token",
-    ),
+    changes: one(SIZING, "if (!isProven) throw wouldFail('The token", "if (sender === '') throw wouldFail('The token"),
     test: quotes('may be of another token, and must move it'),
   },
   {
     name: 'a transfer is simulated with one unit, whatever its amount',
     changes: one(
       SIZING,
-      'addressWord(toHex) + uintWord(amount)',
-      'addressWord(toHex) + uintWord(amount > 0n ? 1n : amount)',
+      'simulateTransfer(this.chain, token, { from: sender, to, amount })',
+      'simulateTransfer(this.chain, token, { from: sender, to, amount: amount > 0n ? 1n : amount })',
     ),
     test: quotes('is simulated with its amount'),
   },
