@@ -5,19 +5,14 @@
 import { Injectable, type BeforeApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
-import {
-  activationCostSun,
-  isWithin,
-  type FeeBounds,
-  type ParameterBounds,
-} from '../../platform/chain/chain-parameters.js';
+import { activationCostSun } from '../../platform/chain/chain-parameters.js';
 import { ChainUnavailableError } from '../../platform/chain/errors.js';
 import { TronClient } from '../../platform/chain/tron.client.js';
 import { nowMs, withDeadline } from '../../platform/support/clock.js';
 import { Config } from '../../platform/config/config.js';
 import { ApiError } from '../../domain/errors.js';
 import { Log } from '../../platform/observability/logger.js';
-import { energy, sun, type Sun } from '../../domain/units.js';
+import { energy, sun } from '../../domain/units.js';
 import { AgreedRatio, DOUBTFUL_RATIO, DOUBTFUL_RATIO_EFFECT } from '../pool/agreed-ratio.js';
 import type { EnergyRatio } from '../pool/energy-ratio.js';
 import { Repeater } from '../../platform/support/repeat.js';
@@ -25,21 +20,18 @@ import { Database } from '../../platform/database/database.js';
 import { PoolWallet } from '../../platform/database/entities/pool-wallet.entity.js';
 import { SharedReading } from '../../platform/database/shared-reading.js';
 import { MARKET_OBSTACLES, marketObstacleOf, readingFailureText, type MarketObstacle } from './market-obstacles.js';
+import {
+  decodeChain,
+  decodeSizing,
+  encodeChain,
+  encodeSizing,
+  fieldsOf,
+  type ChainState,
+  type SizingState,
+} from './market-records.js';
 import { OBSTACLE_TEXTS, SIZING_OBSTACLES, type SizingObstacle } from './sizing-obstacles.js';
 import { SizingProbe, obstacleOf, type MeasuredSizing } from './sizing-probe.js';
 import type { SizingFigures } from '../../domain/sizing.js';
-
-interface ChainState {
-  /** Sun burnt per energy that the sender lacks. TRON: getEnergyFee. */
-  readonly energyFeeSun: bigint;
-  readonly ratio: EnergyRatio;
-  /** Cost of creating an account without staked bandwidth. TRON: system contract fee + bandwidth fee. */
-  readonly createAccountFeeSun: Sun;
-  /** TRON: getTransactionFee, sun per byte without bandwidth. */
-  readonly transactionFeeSunPerByte: bigint;
-  /** The highest fee limit in sun that the chain accepts; undefined if the nodes name none. TRON: getMaxFeeLimit. */
-  readonly maxFeeLimitSun?: bigint | undefined;
-}
 
 export interface MarketState extends ChainState {
   readonly sizing: SizingFigures;
@@ -47,13 +39,6 @@ export interface MarketState extends ChainState {
    * The time of the reading by this machine's clock, for display only. `current` judges the age by the monotonic clock.
    */
   readonly measuredAtMs: number;
-}
-
-interface SizingState {
-  /** The last measured figures; undefined before the first measurement. */
-  readonly figures: (MeasuredSizing & { readonly measuredAtMs: number }) | undefined;
-  /** The reason why the latest measurement gave no figures. */
-  readonly obstacle: SizingObstacle | undefined;
 }
 
 /** A reading takes two or three node requests, and each may be retried at a second node. */
@@ -71,7 +56,6 @@ export class Market implements OnModuleInit, BeforeApplicationShutdown {
   private readonly chainRepeater: Repeater;
   private readonly sizingRepeater: Repeater;
   private readonly probe: SizingProbe;
-
   private readonly ratio: AgreedRatio;
 
   constructor(
@@ -228,94 +212,4 @@ export class Market implements OnModuleInit, BeforeApplicationShutdown {
 
 function background<T>(reading: SharedReading<T>, onFailure: (error: unknown) => void): Repeater {
   return new Repeater({ run: () => reading.refresh(), retryMs: reading.retryMs, onFailure });
-}
-
-type Fields = Readonly<Record<string, unknown>>;
-
-function fieldsOf(json: unknown): Fields {
-  return typeof json === 'object' && json !== null ? (json as Fields) : {};
-}
-
-/** Integers are stored as text, because JSON.parse would lose precision that jsonb keeps. */
-function integerOf(fields: Fields, name: string): bigint | undefined {
-  const value = fields[name];
-  return typeof value === 'string' && /^\d{1,30}$/.test(value) ? BigInt(value) : undefined;
-}
-
-function encodeChain(state: ChainState) {
-  return {
-    energyFeeSun: state.energyFeeSun.toString(),
-    totalEnergyLimit: state.ratio.totalEnergyLimit.toString(),
-    totalEnergyWeight: state.ratio.totalEnergyWeight.toString(),
-    createAccountFeeSun: state.createAccountFeeSun.toString(),
-    transactionFeeSunPerByte: state.transactionFeeSunPerByte.toString(),
-    ...(state.maxFeeLimitSun !== undefined && { maxFeeLimitSun: state.maxFeeLimitSun.toString() }),
-  };
-}
-
-/** A state that another process stored must be within this process's bounds: that process may run an older version. */
-function decodeChain(json: unknown, bounds: ParameterBounds): ChainState | undefined {
-  const fields = fieldsOf(json);
-  const energyFeeSun = within(integerOf(fields, 'energyFeeSun'), bounds.energyFeeSun);
-  const totalEnergyLimit = integerOf(fields, 'totalEnergyLimit');
-  const totalEnergyWeight = integerOf(fields, 'totalEnergyWeight');
-  const createAccountFeeSun = within(integerOf(fields, 'createAccountFeeSun'), {
-    min: bounds.createAccountFeeSun.min + bounds.systemContractFeeSun.min,
-    max: bounds.createAccountFeeSun.max + bounds.systemContractFeeSun.max,
-  });
-  const transactionFeeSunPerByte = within(
-    integerOf(fields, 'transactionFeeSunPerByte'),
-    bounds.transactionFeeSunPerByte,
-  );
-  if (
-    energyFeeSun === undefined ||
-    totalEnergyLimit === undefined ||
-    totalEnergyWeight === undefined ||
-    createAccountFeeSun === undefined ||
-    transactionFeeSunPerByte === undefined
-  ) {
-    return undefined;
-  }
-  return {
-    energyFeeSun,
-    ratio: { totalEnergyLimit, totalEnergyWeight },
-    createAccountFeeSun: sun(createAccountFeeSun),
-    transactionFeeSunPerByte,
-    // Absent in a state that the version before stored.
-    maxFeeLimitSun: integerOf(fields, 'maxFeeLimitSun'),
-  };
-}
-
-function within(value: bigint | undefined, bounds: FeeBounds): bigint | undefined {
-  return value !== undefined && isWithin(value, bounds) ? value : undefined;
-}
-
-function encodeSizing({ figures, obstacle }: SizingState) {
-  const kept = obstacle === undefined ? {} : { obstacle };
-  return figures === undefined
-    ? { measured: false, ...kept }
-    : {
-        measured: true,
-        warmEnergy: figures.warmEnergy.toString(),
-        coldEnergy: figures.coldEnergy.toString(),
-        holder: figures.holder,
-        measuredAtMs: figures.measuredAtMs.toString(),
-        ...kept,
-      };
-}
-
-function decodeSizing(json: unknown): SizingState | undefined {
-  const fields = fieldsOf(json);
-  const obstacle = SIZING_OBSTACLES.find((each) => each === fields['obstacle']);
-  if (fields['measured'] === false) return { figures: undefined, obstacle };
-  const warmEnergy = integerOf(fields, 'warmEnergy');
-  const coldEnergy = integerOf(fields, 'coldEnergy');
-  const holder = fields['holder'];
-  if (warmEnergy === undefined || coldEnergy === undefined || typeof holder !== 'string') return undefined;
-  // An earlier version stored no time. Its figures are recent, because a refresh would have replaced older ones.
-  const measuredAtMs = Number(integerOf(fields, 'measuredAtMs') ?? BigInt(nowMs()));
-  return {
-    figures: { warmEnergy: energy(warmEnergy), coldEnergy: energy(coldEnergy), holder, measuredAtMs },
-    obstacle,
-  };
 }
