@@ -11,7 +11,7 @@
 
 /** What each module may import of the other modules. `console` and `operator` call all but the worker's and the sender's. */
 const modules = {
-  accounts: ['orders', 'billing', 'quotes'],
+  accounts: ['orders', 'billing'],
   auth: ['projects'],
   'auto-delegations': ['auth', 'orders', 'quotes', 'pool'],
   billing: [],

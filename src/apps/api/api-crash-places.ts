@@ -2,7 +2,6 @@
  * Maps each crash point of the API to its place: around the statements that accept or extend an order, the wake-up and
  * the answer.
  */
-import { ActivationService } from '../../modules/accounts/activation.service.js';
 import type { CrashPoint } from '../../platform/support/crash-point.js';
 import { ExtensionsService } from '../../modules/orders/extensions.service.js';
 import { OrdersService } from '../../modules/orders/orders.service.js';
@@ -16,9 +15,5 @@ export const API_PLACES: Readonly<Record<ApiPoint, Place>> = {
   'accept.after': statement('after', 'accept-order', 'extend-order'),
   'wake.before': method('before', WakeUps, 'wake'),
   'wake.after': method('after', WakeUps, 'wake'),
-  'answer.before': each(
-    method('after', OrdersService, 'create'),
-    method('after', ActivationService, 'create'),
-    method('after', ExtensionsService, 'extend'),
-  ),
+  'answer.before': each(method('after', OrdersService, 'create'), method('after', ExtensionsService, 'extend')),
 };

@@ -17,7 +17,7 @@ import { createLogger, NestLog } from '../../platform/observability/logger.js';
 import { Metrics } from '../../platform/observability/metrics.js';
 import { createHttpApp, drain, leave, serverOf } from '../../platform/http/pipeline/server.js';
 import { Stopping } from '../../platform/observability/shutdown.js';
-import { OrderWaits } from '../../modules/orders/waits.js';
+import { OrderWaits } from '../../modules/orders/order-waits.js';
 import { Sealers } from '../../platform/support/sealers.js';
 import { aboutNodes } from '../../platform/chain/about-nodes.js';
 import { TronClient } from '../../platform/chain/tron.client.js';

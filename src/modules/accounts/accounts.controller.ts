@@ -3,20 +3,22 @@ import { Body, Controller, Get, HttpCode, Post, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { Ledger } from '../billing/ledger.js';
 import { invariant } from '../../domain/errors.js';
+import { readWait } from '../../platform/http/pipeline/prefer.js';
 import { Caller } from '../../platform/http/pipeline/request-context.js';
 import { Describe } from '../../platform/http/openapi/openapi.js';
 import { RouteOptionsOf } from '../../platform/http/pipeline/route-options.js';
-import { answerOrder } from '../orders/order-answer.js';
+import { answerOrder, OrderAnswers } from '../orders/order-answers.js';
 import type { OrderBody } from '../orders/orders.dto.js';
-import { purchaseContextOf } from '../orders/purchase.js';
+import { OrdersService } from '../orders/orders.service.js';
+import { orderContextOf } from '../orders/purchase.js';
 import { ActivationRequest, balanceBody, type BalanceBody } from './accounts.dto.js';
 import { describeActivation, describeBalance } from './accounts.openapi.js';
-import { ActivationService } from './activation.service.js';
 
 @Controller('v1')
 export class AccountsController {
   constructor(
-    private readonly activation: ActivationService,
+    private readonly orders: OrdersService,
+    private readonly orderAnswers: OrderAnswers,
     private readonly ledger: Ledger,
   ) {}
 
@@ -29,8 +31,9 @@ export class AccountsController {
     @Body() request: ActivationRequest,
     @Res({ passthrough: true }) response: Response,
   ): Promise<OrderBody> {
-    const context = purchaseContextOf(caller, request, response);
-    return answerOrder(response, await this.activation.create(request.address, context));
+    const order = { kind: 'activation', receiveAddress: request.address } as const;
+    const accepted = await this.orders.create(order, orderContextOf(caller, request, response));
+    return answerOrder(response, await this.orderAnswers.hold(accepted, caller.project.id, readWait(caller)));
   }
 
   @Get('balance')

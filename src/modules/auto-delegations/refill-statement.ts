@@ -1,6 +1,7 @@
 /** The database calls that buy for an auto-delegation. Each makes one numbered purchase, or leaves nothing behind. */
 import { withDeadline } from '../../platform/support/clock.js';
 import { messageOf } from '../../domain/errors.js';
+import { STATEMENT_LIMIT_MS } from '../orders/function-call.js';
 import type { OrderTerms } from '../orders/purchase.js';
 import { requestHash } from '../orders/request-hash.js';
 import type { PricedTime } from '../quotes/direct-price.js';
@@ -25,9 +26,6 @@ const EXTEND = {
 
 /** The database's code when something has happened since the check that found the need. */
 export const MOVED = 'AUTO_DELEGATION_MOVED';
-
-/** Exceeds the database's own limits; it covers a connection that went silent. */
-const STATEMENT_LIMIT_MS = 13_000;
 
 /** The outcome of a purchase. `refused` is the database's code; then nothing was written. */
 export type Bought = { readonly orderId: bigint | undefined } | { readonly refused: string };

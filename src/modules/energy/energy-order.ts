@@ -5,9 +5,8 @@
 import type { Response } from 'express';
 import { invariant } from '../../domain/errors.js';
 import type { OrderStatus } from '../../domain/order-state.js';
-import { markReplay } from '../orders/order-answer.js';
+import { markReplay, type OrderAnswer } from '../orders/order-answers.js';
 import type { OrderBody } from '../orders/orders.dto.js';
-import type { OrderAnswer } from '../orders/orders.service.js';
 
 /** Clients know only these, and treat any other status as one of them. */
 export const ENERGY_STATUSES = ['delivered', 'unresolved', 'refused'] as const;

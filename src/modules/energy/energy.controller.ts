@@ -5,13 +5,14 @@ import { monotonicMs } from '../../platform/support/clock.js';
 import { Config } from '../../platform/config/config.js';
 import { ApiError } from '../../domain/errors.js';
 import { Describe } from '../../platform/http/openapi/openapi.js';
-import { requirePurchaseKey } from '../../platform/http/pipeline/idempotency-key.js';
 import { LookupQueue } from '../../platform/http/pipeline/lookup-queue.js';
 import { ArrivedMs, Caller } from '../../platform/http/pipeline/request-context.js';
 import { RouteOptionsOf } from '../../platform/http/pipeline/route-options.js';
 import { NO_LABELS } from '../orders/order-labels.js';
-import { UnlabelledOrderRequest, requestedOrder } from '../orders/orders.dto.js';
+import { OrderAnswers } from '../orders/order-answers.js';
+import { UnlabelledOrderRequest, requestedRental } from '../orders/orders.dto.js';
 import { OrdersService } from '../orders/orders.service.js';
+import { keyedContextOf } from '../orders/purchase.js';
 import { QuoteRequest, quoteBody, rentalOf, type QuoteBody } from '../quotes/quote.dto.js';
 import { QuotesService } from '../quotes/quotes.service.js';
 import { answerEnergyOrder, energyOrderBody, type EnergyOrderBody } from './energy-order.js';
@@ -23,7 +24,8 @@ export class EnergyController {
   constructor(
     private readonly quotes: QuotesService,
     private readonly orders: OrdersService,
-    private readonly lookups: LookupQueue,
+    private readonly orderAnswers: OrderAnswers,
+    private readonly lookupQueue: LookupQueue,
     private readonly config: Config,
   ) {}
 
@@ -34,7 +36,7 @@ export class EnergyController {
   async quote(@Caller() { project }: Caller, @Body() body: QuoteRequest): Promise<QuoteBody> {
     const rental = rentalOf(body, project.isTest);
     return quoteBody(
-      this.quotes.issue(project.id, await this.lookups.run(project.id, () => this.quotes.quote(rental))),
+      this.quotes.issue(project.id, await this.lookupQueue.run(project.id, () => this.quotes.quote(rental))),
     );
   }
 
@@ -52,19 +54,11 @@ export class EnergyController {
     @Body() request: UnlabelledOrderRequest,
     @Res({ passthrough: true }) response: Response,
   ): Promise<EnergyOrderBody> {
-    const { project, keyId: apiKeyId, requestId } = caller;
-    const order = requestedOrder(request);
-    const key = requirePurchaseKey(caller, response);
-    const taken = await this.orders.create(order, {
-      project,
-      apiKeyId,
-      key,
-      requestId,
-      labels: NO_LABELS,
-      waitSec: 0,
-    });
+    const order = requestedRental(request);
+    const context = { ...keyedContextOf(caller, response), labels: NO_LABELS };
+    const accepted = await this.orders.create(order, context);
     const leftSec = this.config.http.rentHoldSec - (monotonicMs() - arrivedMs) / 1000;
-    return answerEnergyOrder(response, await this.orders.waitForOutcome(taken, project.id, leftSec));
+    return answerEnergyOrder(response, await this.orderAnswers.hold(accepted, caller.project.id, leftSec));
   }
 
   @Post('order')
@@ -72,7 +66,7 @@ export class EnergyController {
   @HttpCode(200)
   @RouteOptionsOf({ scope: 'read' })
   async order(@Caller() { project }: Caller, @Body() { key }: EnergyOrderRequest): Promise<EnergyOrderBody> {
-    const order = await this.orders.find(project.id, key);
+    const order = await this.orderAnswers.find(project.id, key);
     if (order?.kind !== 'rental') throw new ApiError('NOT_FOUND', 'This project has no energy order with this key.');
     return energyOrderBody(order);
   }

@@ -1,9 +1,10 @@
 /** Calls the database function `take_order`, which charges, reserves and records an order, or leaves nothing behind. */
-import { monotonicMs, withDeadline } from '../../platform/support/clock.js';
+import { monotonicMs } from '../../platform/support/clock.js';
 import { invariant } from '../../domain/errors.js';
 import { credits, energy, rateE8, sun } from '../../domain/units.js';
 import type { Database } from '../../platform/database/database.js';
-import type { OrderTerms, Prepared, Purchase } from './purchase.js';
+import { argumentList, FunctionCall, type ArgumentsOf } from './function-call.js';
+import type { OrderTerms, PricedOrder, Purchase } from './purchase.js';
 
 /** The database's answer. A refusal may also be raised as an error. */
 export interface AcceptRow {
@@ -17,8 +18,7 @@ export interface AcceptRow {
 
 export interface AcceptRequest {
   readonly purchase: Purchase;
-  readonly key: string;
-  readonly prepared: Prepared;
+  readonly priced: PricedOrder;
   /** Limit of the statement's wait for each lock held by others, in ms. */
   readonly lockWaitMs: number;
 }
@@ -39,17 +39,20 @@ const NO_TERMS: OrderTerms = {
   legsMax: 1n,
 };
 
-type Value = (request: AcceptRequest & { readonly terms: OrderTerms }) => unknown;
+interface PricedRequest extends AcceptRequest {
+  readonly terms: OrderTerms;
+}
 
 /** The function's arguments by name. */
-const ARGUMENTS: Readonly<Record<string, Value>> = {
-  p_project: ({ purchase }) => purchase.projectId,
+const ARGUMENTS: ArgumentsOf<PricedRequest> = {
+  p_project: ({ purchase }) => purchase.project.id,
   p_api_key: ({ purchase }) => purchase.apiKeyId,
-  p_key: ({ key }) => key,
+  p_key: ({ purchase }) => purchase.key.value,
   p_hash: ({ purchase }) => purchase.hash,
   p_kind: ({ purchase }) => purchase.kind,
   p_quote: ({ terms }) => terms.quote?.id ?? null,
-  p_quote_expires: ({ terms: { quote } }) => (quote === undefined ? null : quoteExpiryNow(quote).toISOString()),
+  p_quote_expires: ({ purchase, terms: { quote } }) =>
+    quote === undefined ? null : quoteExpiryNow(quote, purchase).toISOString(),
   p_receiver: ({ terms }) => terms.receiveAddress,
   p_energy: ({ purchase, terms }) => (purchase.kind === 'rental' ? (terms.energy ?? NO_TERMS.energy) : null),
   p_duration: ({ purchase, terms }) =>
@@ -63,7 +66,7 @@ const ARGUMENTS: Readonly<Record<string, Value>> = {
   p_rate: ({ terms }) => terms.rate,
   p_amount: ({ terms }) => terms.amountSun,
   p_leg_slack: ({ terms }) => terms.legSlackSun,
-  p_refusal: ({ prepared }) => prepared.refusal?.code ?? null,
+  p_refusal: ({ priced }) => priced.refusal?.code ?? null,
   p_request_id: ({ purchase }) => purchase.requestId,
   p_legs_max: ({ terms }) => terms.legsMax,
   p_lock_ms: ({ lockWaitMs }) => lockWaitMs,
@@ -75,31 +78,23 @@ const transferJson = ({ to, amount, token }: NonNullable<OrderTerms['transfer']>
   JSON.stringify({ to, amount: amount.toString(), token });
 
 /** Returns the expiry plus the time that the order waited in this process: a quote sent in time stays valid. */
-function quoteExpiryNow({ expiresAtMs, askedMs }: NonNullable<OrderTerms['quote']>): Date {
+function quoteExpiryNow({ expiresAtMs }: NonNullable<OrderTerms['quote']>, { askedMs }: Purchase): Date {
   return new Date(expiresAtMs + Math.ceil(monotonicMs() - askedMs));
 }
 
-const NAMED = Object.keys(ARGUMENTS).map((name, index) => `${name} => $${(index + 1).toString()}`);
-const VALUES = Object.values(ARGUMENTS);
+const NAMED = argumentList(ARGUMENTS);
 
-const ACCEPT = {
-  name: 'accept-order',
-  text: `SELECT refusal, created, order_id, order_created_at, same_request FROM take_order(${NAMED.join(', ')})`,
-};
-
-/** Longest wait for one statement, in ms. It exceeds the statement's own limits, in case the connection went silent. */
-const STATEMENT_LIMIT_MS = 13_000;
+const ACCEPT = new FunctionCall<PricedRequest, AcceptRow>(
+  {
+    name: 'accept-order',
+    text: `SELECT refusal, created, order_id, order_created_at, same_request FROM take_order(${NAMED})`,
+  },
+  ARGUMENTS,
+);
 
 /** Runs the statement once. Throws the database's errors, and DeadlineError if no answer arrives in time. */
 export async function acceptOrder(database: Database, request: AcceptRequest): Promise<AcceptRow> {
-  const { terms, refusal } = request.prepared;
+  const { terms, refusal } = request.priced;
   invariant(terms !== undefined || refusal !== undefined, 'what cannot be charged is refused');
-  const named = { ...request, terms: terms ?? NO_TERMS };
-  const statement = database.query<AcceptRow>(
-    ACCEPT,
-    VALUES.map((valueOf) => valueOf(named)),
-  );
-  const [row] = await withDeadline(statement, STATEMENT_LIMIT_MS, 'taking an order');
-  invariant(row !== undefined, 'take_order answers one row');
-  return row;
+  return ACCEPT.run(database, { ...request, terms: terms ?? NO_TERMS });
 }

@@ -4,15 +4,8 @@ import type { BatchLoader } from '../../platform/support/batch-loader.js';
 import { ApiError } from '../../domain/errors.js';
 import { Database } from '../../platform/database/database.js';
 import { rowsByKey } from '../../platform/database/rows-by-key.js';
+import type { Priced, PurchaseContext } from './purchase.js';
 import { refusalNamed } from './refusals.js';
-
-/** A charge that was refused. */
-export interface RefusedCharge {
-  readonly projectId: string;
-  readonly apiKeyId: string;
-  /** Undefined if the refusal was not about credits. */
-  readonly credits: bigint | undefined;
-}
 
 interface LimitsRow {
   readonly balance_credits: bigint;
@@ -57,11 +50,15 @@ export class ChargeRefusals {
    * Returns the refusal that the database chose. A refused charge gets its figures from one more read, without which it
    * keeps its general message.
    */
-  async refusalOf(code: string, known: ApiError | undefined, charge: RefusedCharge): Promise<ApiError> {
-    const refusal = refusalNamed(code, known);
-    const { credits: needed } = charge;
+  async refusalOf(
+    code: string,
+    { project, apiKeyId }: Pick<PurchaseContext, 'project' | 'apiKeyId'>,
+    priced: Priced<{ readonly credits: bigint }>,
+  ): Promise<ApiError> {
+    const refusal = refusalNamed(code, priced.refusal);
+    const needed = priced.terms?.credits;
     if (refusal.status !== 402 || needed === undefined) return refusal;
-    const limits = await this.limits.load(charge.projectId, charge.apiKeyId).catch(() => undefined);
+    const limits = await this.limits.load(project.id, apiKeyId).catch(() => undefined);
     const exceeded = limits && (code === 'INSUFFICIENT_CREDITS' ? balanceLeft(limits) : capLeft(limits, needed));
     // The limit may have changed since the refusal, which has no figures then.
     if (exceeded === undefined || exceeded.available >= needed) return refusal;

@@ -1,8 +1,5 @@
-/**
- * Computes the terms of an order at the current price, and the pool capacity it needs. Shared by all kinds of purchase.
- */
+/** Computes the terms of an order at the current price, and the pool capacity of any rental. Also prices refills. */
 import { Injectable } from '@nestjs/common';
-import { ChainUnavailableError } from '../../platform/chain/errors.js';
 import { Config } from '../../platform/config/config.js';
 import { ApiError } from '../../domain/errors.js';
 import { legsAffordable } from '../../domain/price.js';
@@ -12,8 +9,9 @@ import { marginFor, sunForEnergy, sunOfOneEnergy } from '../pool/energy-ratio.js
 import { Market } from '../quotes/market.js';
 import { QuotesService } from '../quotes/quotes.service.js';
 import type { TokenTransfer } from '../quotes/transfer-sizing.js';
-import type { OrderTerms, Prepared } from './purchase.js';
-import { chainUnavailable, ReceiverCheck } from './receiver.js';
+import type { OrderTerms, PricedOrder } from './purchase.js';
+import { ReceiverCheck } from './receiver.js';
+import { pricingRefusal } from './refusals.js';
 
 export type Sized = Pick<OrderTerms, 'amountSun' | 'legSlackSun' | 'legsMax' | 'energyFeeSun' | 'maxFeeLimitSun'>;
 
@@ -42,16 +40,16 @@ export class DirectTerms {
   constructor(
     private readonly quotes: QuotesService,
     private readonly market: Market,
-    private readonly receivers: ReceiverCheck,
+    private readonly receiverCheck: ReceiverCheck,
     private readonly config: Config,
   ) {}
 
   /** Returns the current terms and any refusal known in advance. */
-  async prepare(request: DirectRequest): Promise<Prepared> {
+  async price(request: DirectRequest): Promise<PricedOrder> {
     const { receiveAddress, durationSec, isTest = false } = request;
     const [priced, receiver] = await Promise.all([
-      this.quotes.price(request).catch(asChainRefusal),
-      this.receivers.refusalOf(receiveAddress, isTest),
+      this.quotes.price(request).catch(pricingRefusal),
+      this.receiverCheck.refusalOf(receiveAddress, isTest),
     ]);
     if (priced instanceof ApiError) {
       // An address that can receive no energy has no transfer to simulate either: the first reason is more useful.
@@ -97,11 +95,4 @@ export class DirectTerms {
       throw error;
     }
   }
-}
-
-/** Returns a refusal as a result, since a replay takes precedence over it. Rethrows any other error. */
-function asChainRefusal(error: unknown): ApiError {
-  if (error instanceof ApiError) return error;
-  if (error instanceof ChainUnavailableError) return chainUnavailable(error);
-  throw error;
 }

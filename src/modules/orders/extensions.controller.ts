@@ -2,15 +2,15 @@
 import { Body, Controller, HttpCode, Param, Post, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { Describe } from '../../platform/http/openapi/openapi.js';
-import { requirePurchaseKey } from '../../platform/http/pipeline/idempotency-key.js';
 import { Caller } from '../../platform/http/pipeline/request-context.js';
 import { RouteOptionsOf } from '../../platform/http/pipeline/route-options.js';
 import { usesOf } from '../quotes/quote.dto.js';
 import { ExtensionRequest } from './extensions.dto.js';
 import { describeExtension } from './extensions.openapi.js';
 import { ExtensionsService } from './extensions.service.js';
-import { markReplay } from './order-answer.js';
+import { markReplay } from './order-answers.js';
 import type { OrderBody } from './orders.dto.js';
+import { keyedContextOf } from './purchase.js';
 
 @Controller('v1/orders')
 export class ExtensionsController {
@@ -26,10 +26,8 @@ export class ExtensionsController {
     @Body() { duration_sec: durationSec, expected_uses: expectedUses }: ExtensionRequest,
     @Res({ passthrough: true }) response: Response,
   ): Promise<OrderBody> {
-    const { project, keyId: apiKeyId, requestId } = caller;
-    const key = requirePurchaseKey(caller, response);
+    const context = keyedContextOf(caller, response);
     const time = { durationSec, expectedUses: usesOf(expectedUses, durationSec) };
-    const context = { project, apiKeyId, key, requestId, waitSec: 0 };
     const { body, isReplay } = await this.extensions.extend(orderKey, time, context);
     if (isReplay) markReplay(response);
     return body;

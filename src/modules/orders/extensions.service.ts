@@ -4,22 +4,22 @@
  */
 import { Injectable } from '@nestjs/common';
 import { TtlCache } from '../../platform/support/ttl-cache.js';
-import { ChainUnavailableError } from '../../platform/chain/errors.js';
 import { TronClient } from '../../platform/chain/tron.client.js';
-import { ApiError, invalidField, messageOf } from '../../domain/errors.js';
+import { invalidField, messageOf, type ApiError } from '../../domain/errors.js';
 import { energy } from '../../domain/units.js';
 import { QuotesService } from '../quotes/quotes.service.js';
 import { Database, isRefusal } from '../../platform/database/database.js';
-import { extendOrder, type ExtendRow, type PreparedTime } from './extend-statement.js';
+import { EXTEND, type AddedTime, type ExtensionPurchase, type PricedExtension } from './extend-statement.js';
 import { ChargeRefusals } from './charge-refusals.js';
+import type { OrderAnswer } from './order-answers.js';
 import { OrdersByKey, type KeyedOrderRow } from './order-rows.js';
 import { orderBody } from './orders.dto.js';
-import type { OrderAnswer } from './orders.service.js';
-import { PurchaseQueue, type KnownOutcome } from './purchase-queue.js';
+import { PurchaseOutcomes } from './purchase-outcomes.js';
+import { PurchaseQueue } from './purchase-queue.js';
 import type { PurchaseContext } from './purchase.js';
-import { keyReused, refusalNamed } from './refusals.js';
-import { chainUnavailable } from './receiver.js';
+import { keyReused, pricingRefusal, refusalNamed } from './refusals.js';
 import { requestHash } from './request-hash.js';
+import { StatementRepeater } from './statement-repeater.js';
 
 /**
  * Extensions share one head for less than a block's time, so that even unlimited requests cost the nodes one read a
@@ -27,25 +27,20 @@ import { requestHash } from './request-hash.js';
  */
 const HEAD_LIMITS = { freshMs: 1000, staleMsMax: 1000, keysMax: 1 };
 
-export interface AddedTime {
-  /** Seconds. */
-  readonly durationSec: number;
-  /** Expected number of uses of the energy in the added time; one if absent. */
-  readonly expectedUses?: number | undefined;
-}
-
 @Injectable()
 export class ExtensionsService {
   /** The chain's time in ms. */
   private readonly chainHeads = new TtlCache<number>(HEAD_LIMITS);
 
   constructor(
-    private readonly orders: OrdersByKey,
+    private readonly ordersByKey: OrdersByKey,
     private readonly quotes: QuotesService,
-    private readonly purchaseQueue: PurchaseQueue,
     private readonly chain: TronClient,
+    private readonly purchaseQueue: PurchaseQueue,
+    private readonly statementRepeater: StatementRepeater,
     private readonly database: Database,
     private readonly chargeRefusals: ChargeRefusals,
+    private readonly purchaseOutcomes: PurchaseOutcomes,
   ) {}
 
   /**
@@ -53,63 +48,57 @@ export class ExtensionsService {
    * NOT_EXTENDABLE, and the errors of a direct order except those about its receiver. These leave nothing behind.
    */
   async extend(orderKey: string, time: AddedTime, context: PurchaseContext): Promise<OrderAnswer> {
-    const key = context.key.value;
-    const { isTest } = context.project;
-    return this.purchaseQueue.countOutcome({ kind: 'extension', isTest }, key, async () => {
-      const order = await this.find(context.project.id, orderKey);
-      const { row: made, isRecovered } = await this.take(order, time, context);
-      if (!made.same_request) throw keyReused();
-      const isOwn = made.created || (isRecovered && made.made_by === context.requestId);
-      return { body: orderBody(await this.find(context.project.id, orderKey)), isReplay: !isOwn };
-    });
+    return this.purchaseOutcomes.countOutcome({ kind: 'extension', ...context }, this.place(orderKey, time, context));
+  }
+
+  private async place(orderKey: string, time: AddedTime, context: PurchaseContext): Promise<OrderAnswer> {
+    const projectId = context.project.id;
+    const order = await this.find(projectId, orderKey);
+    const priced = await this.price(order, time);
+    const hash = requestHash({ kind: 'extension', orderKey: order.key, ...time });
+    const purchase = { ...context, orderId: order.id, time, hash };
+    const isReplay = await this.purchaseQueue.run(projectId, () => this.commit(purchase, priced));
+    return { body: orderBody(await this.find(projectId, orderKey)), isReplay };
   }
 
   private async find(projectId: string, orderKey: string): Promise<KeyedOrderRow> {
-    const order = await this.orders.find(projectId, orderKey);
+    const order = await this.ordersByKey.find(projectId, orderKey);
     if (order === undefined) throw refusalNamed('NOT_FOUND', undefined);
     return order;
   }
 
-  private async take(
-    order: KeyedOrderRow,
-    time: AddedTime,
-    { project, apiKeyId, key, requestId }: PurchaseContext,
-  ): Promise<KnownOutcome<ExtendRow>> {
-    const { durationSec, expectedUses } = time;
-    const prepared = await this.prepare(order, time);
-    const hash = requestHash({ kind: 'extension', orderKey: order.key, ...time });
-    const request = { projectId: project.id, apiKeyId, key: key.value, hash, orderId: order.id };
-    try {
-      return await this.purchaseQueue.run(project.id, () =>
-        this.purchaseQueue.repeatUntilKnown((lockWaitMs) =>
-          extendOrder(this.database, { ...request, durationSec, expectedUses, requestId, prepared, lockWaitMs }),
-        ),
-      );
-    } catch (error) {
-      if (!isRefusal(error)) throw error;
-      const code = messageOf(error);
-      if (code === 'INVALID_REQUEST' && 'terms' in prepared) throw tooLong(prepared.terms.longestSec);
-      const [credits, known] =
-        'terms' in prepared ? [prepared.terms.credits, undefined] : [undefined, prepared.refusal];
-      throw await this.chargeRefusals.refusalOf(code, known, { projectId: project.id, apiKeyId, credits });
-    }
-  }
-
   /** Returns a refusal as a result, since a replay takes precedence over it. */
-  private async prepare(order: KeyedOrderRow, { durationSec, expectedUses }: AddedTime): Promise<PreparedTime> {
+  private async price(order: KeyedOrderRow, { durationSec, expectedUses }: AddedTime): Promise<PricedExtension> {
     // Only rentals have a price for time.
-    if (order.energy === null) return { refusal: refusalNamed('NOT_EXTENDABLE', undefined) };
+    if (order.energy === null) return { terms: undefined, refusal: refusalNamed('NOT_EXTENDABLE', undefined) };
     try {
       if (!order.test) this.chain.pool.assertAgreed();
       const terms = this.quotes.priceTime(energy(order.energy), durationSec, expectedUses);
       // For a test rental the database judges the end.
-      if (order.test) return { terms: { ...terms, headAtMs: order.created_at.getTime() } };
-      const headAtMs = await this.chainHeads.get('', async () => (await this.chain.head()).timestampMs);
-      return { terms: { ...terms, headAtMs } };
+      const headAtMs = order.test ? order.created_at.getTime() : await this.chainTimeMs();
+      return { terms: { ...terms, headAtMs }, refusal: undefined };
     } catch (error) {
-      if (error instanceof ApiError) return { refusal: error };
-      if (error instanceof ChainUnavailableError) return { refusal: chainUnavailable(error) };
-      throw error;
+      return { terms: undefined, refusal: pricingRefusal(error) };
+    }
+  }
+
+  private async chainTimeMs(): Promise<number> {
+    return this.chainHeads.get('', async () => (await this.chain.head()).timestampMs);
+  }
+
+  /** Returns true if an earlier request extended the rental. Throws the refusal that the database chose. */
+  private async commit(purchase: ExtensionPurchase, priced: PricedExtension): Promise<boolean> {
+    try {
+      const { row, isRecovered } = await this.statementRepeater.repeatUntilKnown((lockWaitMs) =>
+        EXTEND.run(this.database, { purchase, priced, lockWaitMs }),
+      );
+      if (!row.same_request) throw keyReused();
+      return !row.created && !(isRecovered && row.made_by === purchase.requestId);
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      const code = messageOf(error);
+      if (code === 'INVALID_REQUEST' && priced.terms !== undefined) throw tooLong(priced.terms.longestSec);
+      throw await this.chargeRefusals.refusalOf(code, purchase, priced);
     }
   }
 }

@@ -42,7 +42,7 @@ const LISTED_BY = ['reference', 'receive_address', 'status'] as const;
 export class OrderList {
   constructor(
     private readonly replica: Replica,
-    private readonly lists: ListQueue,
+    private readonly listQueue: ListQueue,
   ) {}
 
   /**
@@ -62,7 +62,7 @@ export class OrderList {
     if (filter.from !== undefined && filter.to !== undefined && from >= to)
       throw invalidField('from', 'must be before to');
     const wanted = { projectId, filter, from, to, limit };
-    const page = await this.lists.run(projectId, async () =>
+    const page = await this.listQueue.run(projectId, async () =>
       this.replica.page(cursor, async (on, after) =>
         rowsOf(on, wanted, after === undefined ? undefined : idIn('o', after, 'orders')),
       ),

@@ -4,20 +4,22 @@ import type { Response } from 'express';
 import { ApiError } from '../../domain/errors.js';
 import { toJsonInteger } from '../../domain/units.js';
 import { LIMIT_DEFAULT } from '../../platform/http/body/page-query.js';
+import { readWait } from '../../platform/http/pipeline/prefer.js';
 import { Caller } from '../../platform/http/pipeline/request-context.js';
 import { Describe } from '../../platform/http/openapi/openapi.js';
 import { RouteOptionsOf } from '../../platform/http/pipeline/route-options.js';
 import { describeOrder, describeOrderList, describeOrderRead } from './order.openapi.js';
-import { answerOrder } from './order-answer.js';
+import { answerOrder, OrderAnswers } from './order-answers.js';
 import { OrderList, type OrderPage } from './order-list.js';
-import { OrderListQuery, OrderRequest, requestedOrder, type OrderBody } from './orders.dto.js';
-import { purchaseContextOf } from './purchase.js';
+import { OrderListQuery, OrderRequest, requestedRental, type OrderBody } from './orders.dto.js';
+import { orderContextOf } from './purchase.js';
 import { OrdersService } from './orders.service.js';
 
 @Controller('v1/orders')
 export class OrdersController {
   constructor(
     private readonly orders: OrdersService,
+    private readonly orderAnswers: OrderAnswers,
     private readonly orderList: OrderList,
   ) {}
 
@@ -30,9 +32,9 @@ export class OrdersController {
     @Body() request: OrderRequest,
     @Res({ passthrough: true }) response: Response,
   ): Promise<OrderBody> {
-    const order = requestedOrder(request);
-    const context = purchaseContextOf(caller, request, response);
-    return answerOrder(response, await this.orders.create(order, context));
+    const order = requestedRental(request);
+    const accepted = await this.orders.create(order, orderContextOf(caller, request, response));
+    return answerOrder(response, await this.orderAnswers.hold(accepted, caller.project.id, readWait(caller)));
   }
 
   @Get()
@@ -47,7 +49,7 @@ export class OrdersController {
   @RouteOptionsOf({ scope: 'read', acceptsMd5: true })
   @Describe(describeOrderRead)
   async find(@Caller() caller: Caller, @Param('key') key: string): Promise<OrderBody> {
-    const order = await this.orders.find(caller.project.id, key);
+    const order = await this.orderAnswers.find(caller.project.id, key);
     if (order === undefined) throw new ApiError('NOT_FOUND', 'This project has no order with this key.');
     return order;
   }

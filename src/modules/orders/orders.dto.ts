@@ -48,32 +48,30 @@ export class UnlabelledOrderRequest extends TransferMembers {
   declare readonly quote_ref?: string;
 }
 
-export interface RequestedOrder {
-  readonly terms: Extract<RequestTerms, { kind: 'quoted' | 'direct' }>;
-  /** The members that the caller sent: a quote may differ from the defaults of the others. */
-  readonly named: UnlabelledOrderRequest;
-}
+/** An order as requested. `named`: the members that the caller sent, since a quote may differ from their defaults. */
+export type RequestedOrder =
+  | (Extract<RequestTerms, { kind: 'quoted' }> & { readonly named: UnlabelledOrderRequest })
+  | Extract<RequestTerms, { kind: 'direct' | 'activation' }>;
 
-/** Returns the requested terms. Throws 400 if the request has neither a quote nor an address. */
-export function requestedOrder(request: UnlabelledOrderRequest): RequestedOrder {
+/** Returns the requested rental. Throws 400 if the request has neither a quote nor an address. */
+export function requestedRental(request: UnlabelledOrderRequest): RequestedOrder {
   const { quote_ref: ref, receive_address: receiveAddress, energy: amount, duration_sec: durationSec } = request;
   const transfer = transferOf(request);
   if (ref !== undefined) {
     if (transfer !== undefined)
       throw invalidField('transfer_to', 'must not be sent with a quote_ref, whose energy is fixed');
-    return { terms: { kind: 'quoted', ref }, named: request };
+    return { kind: 'quoted', ref, named: request };
   }
   if (receiveAddress === undefined) throw invalidField('receive_address', 'is required without a quote_ref');
   const seconds = durationSec ?? DEFAULT_DURATION_SEC;
-  const terms = {
+  return {
     kind: 'direct',
     receiveAddress,
     energy: amount === undefined ? undefined : energy(amount),
     durationSec: seconds,
     transfer,
     expectedUses: usesOf(request.expected_uses, seconds),
-  } as const;
-  return { terms, named: request };
+  };
 }
 
 export class OrderRequest extends UnlabelledOrderRequest implements Labelled {

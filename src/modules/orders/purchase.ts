@@ -3,12 +3,71 @@ import type { ServerResponse } from 'node:http';
 import type { ApiError } from '../../domain/errors.js';
 import type { OrderKind } from '../../domain/order-state.js';
 import type { Credits, Energy, RateE8, Sun } from '../../domain/units.js';
-import { takePurchaseKey, type PurchaseKey } from '../../platform/http/pipeline/idempotency-key.js';
-import { readWait } from '../../platform/http/pipeline/prefer.js';
+import { requirePurchaseKey, takePurchaseKey, type PurchaseKey } from '../../platform/http/pipeline/idempotency-key.js';
 import type { Caller, ProjectRecord } from '../../platform/http/pipeline/request-context.js';
+import { monotonicMs } from '../../platform/support/clock.js';
 import type { TokenTransfer } from '../quotes/transfer-sizing.js';
 import { labelsOf, type Labelled, type OrderLabels } from './order-labels.js';
 import type { OrderRow } from './order-rows.js';
+import type { RequestedOrder } from './orders.dto.js';
+import { requestHash, withoutDefaultToken } from './request-hash.js';
+
+/** A purchase as the controller passes it on. */
+export interface PurchaseContext {
+  readonly project: ProjectRecord;
+  /** The API key that signed the request. Its cap applies. */
+  readonly apiKeyId: string;
+  readonly key: PurchaseKey;
+  readonly requestId: string;
+}
+
+/** The context of a purchase that creates an order. */
+export interface OrderContext extends PurchaseContext {
+  /** Labels of a new order; a replayed order keeps its own. */
+  readonly labels: OrderLabels;
+}
+
+/** Returns the context of an order. Sets the key's header on the answer. */
+export function orderContextOf(caller: Caller, request: Labelled, response: ServerResponse): OrderContext {
+  const key = takePurchaseKey(caller, response);
+  return { ...contextOf(caller, key), labels: labelsOf(caller, request) };
+}
+
+/** Returns the context of a purchase whose caller must send a key. Sets the key's header on the answer. */
+export function keyedContextOf(caller: Caller, response: ServerResponse): PurchaseContext {
+  return contextOf(caller, requirePurchaseKey(caller, response));
+}
+
+function contextOf({ project, keyId: apiKeyId, requestId }: Caller, key: PurchaseKey): PurchaseContext {
+  return { project, apiKeyId, key, requestId };
+}
+
+/** One request for an order. */
+export interface Purchase extends OrderContext {
+  readonly kind: OrderKind;
+  readonly order: RequestedOrder;
+  /** Two requests with the same hash are repetitions of each other. */
+  readonly hash: Buffer;
+  /** Start of the purchase by the monotonic clock. Waiting after it is not the caller's delay. */
+  readonly askedMs: number;
+}
+
+/** Returns the purchase of an order that arrives now. `tokenContract`: the reference token. */
+export function purchaseOf(requested: RequestedOrder, context: OrderContext, tokenContract: string): Purchase {
+  const order = withoutDefaultToken(requested, tokenContract);
+  const kind = order.kind === 'activation' ? 'activation' : 'rental';
+  return { ...context, kind, order, hash: requestHash(order), askedMs: monotonicMs() };
+}
+
+/**
+ * The result of pricing. Replays, used quotes and expired quotes are judged before a refusal here
+ * (docs/interface.md §9).
+ */
+export interface Priced<Terms> {
+  /** Absent if the refusal left nothing to charge. */
+  readonly terms: Terms | undefined;
+  readonly refusal: ApiError | undefined;
+}
 
 /** The amounts to charge and deliver, priced before any transaction. */
 export interface OrderTerms {
@@ -32,57 +91,12 @@ export interface OrderTerms {
   readonly legSlackSun: Sun;
   /** Maximum number of wallets to spread the order over. Each leg costs two transactions. */
   readonly legsMax: bigint;
-  /** `askedMs`: start of the order by the monotonic clock. Waiting after it is not the caller's delay. */
-  readonly quote?: { readonly id: string; readonly expiresAtMs: number; readonly askedMs: number };
+  readonly quote?: { readonly id: string; readonly expiresAtMs: number };
 }
 
-/**
- * The result of pricing. Replays, used quotes and expired quotes are judged before a refusal here
- * (docs/interface.md §9).
- */
-export interface Prepared {
-  /** Absent if the refusal left nothing to charge. */
-  readonly terms: OrderTerms | undefined;
-  readonly refusal: ApiError | undefined;
-}
+export type PricedOrder = Priced<OrderTerms>;
 
-/** A purchase as the controller passes it on. */
-export interface PurchaseContext {
-  readonly project: ProjectRecord;
-  readonly apiKeyId: string;
-  readonly key: PurchaseKey;
-  readonly requestId: string;
-  /** Seconds to hold the answer (`Prefer: wait`); 0 for none. */
-  readonly waitSec: number;
-}
-
-/** The context of a purchase that creates an order. */
-export interface OrderContext extends PurchaseContext {
-  readonly labels: OrderLabels;
-}
-
-/** Returns the caller, its key and the time to hold the answer. Also sets the key's header on the answer. */
-export function purchaseContextOf(caller: Caller, request: Labelled, response: ServerResponse): OrderContext {
-  const key = takePurchaseKey(caller, response);
-  const { project, keyId: apiKeyId, requestId } = caller;
-  return { project, apiKeyId, key, requestId, labels: labelsOf(caller, request), waitSec: readWait(caller) };
-}
-
-export interface Purchase {
-  readonly projectId: string;
-  /** Test purchases are played, and not counted. */
-  readonly isTest: boolean;
-  /** The API key that signed the request. Its cap applies. */
-  readonly apiKeyId: string;
-  readonly kind: OrderKind;
-  readonly key: PurchaseKey;
-  readonly hash: Buffer;
-  readonly requestId: string;
-  /** Labels of a new order; a replayed order keeps its own. */
-  readonly labels: OrderLabels;
-  readonly prepare: () => Promise<Prepared>;
-}
-
+/** The order to answer a purchase with. `isReplay`: an earlier request created it. */
 export interface Accepted {
   readonly row: OrderRow;
   readonly isReplay: boolean;

@@ -5,15 +5,15 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
-import { ChainUnavailableError } from '../../platform/chain/errors.js';
 import { TronClient } from '../../platform/chain/tron.client.js';
-import { monotonicMs } from '../../platform/support/clock.js';
+import { ExpiringMap } from '../../platform/support/expiring-map.js';
+import { TtlCache } from '../../platform/support/ttl-cache.js';
 import { ApiError } from '../../domain/errors.js';
 import type { OrderKind } from '../../domain/order-state.js';
 import { testAddressName } from '../../domain/test-addresses.js';
 import { testAddressRefusal } from '../quotes/test-receivers.js';
 import { PoolWallet } from '../../platform/database/entities/pool-wallet.entity.js';
-import { refusalNamed } from './refusals.js';
+import { pricingRefusal, refusalNamed } from './refusals.js';
 
 export type ReceiverState = 'activated' | 'not-activated' | 'contract';
 
@@ -24,15 +24,14 @@ const REMEMBERED_MAX = 100_000;
  * taken reserves capacity in vain until its delivery is proven dead, which takes twice as long as this.
  */
 const REMEMBERED_MS = 60_000;
-const WALLETS_FRESH_MS = 5000;
+const WALLETS_LIMITS = { freshMs: 5000, staleMsMax: 5000, keysMax: 1 };
 
 @Injectable()
 export class ReceiverCheck {
-  /** Activated plain accounts with the end of their caching, oldest first. */
-  private readonly activated = new Map<string, number>();
+  /** Activated plain accounts. */
+  private readonly activated = new ExpiringMap<true>(REMEMBERED_MAX);
   private readonly asking = new Map<string, Promise<ReceiverState>>();
-  private wallets: { readonly addresses: ReadonlySet<string>; readonly readAtMs: number } | undefined;
-  private readingWallets: Promise<ReadonlySet<string>> | undefined;
+  private readonly wallets = new TtlCache<ReadonlySet<string>>(WALLETS_LIMITS);
 
   constructor(
     private readonly chain: TronClient,
@@ -49,34 +48,21 @@ export class ReceiverCheck {
     if (refusal !== undefined) return refusal;
     // TRON: an account cannot delegate to itself, and energy moved between wallets of ours would be charged for
     // nothing.
-    const wallets = this.freshWallets ?? (await this.readWallets());
+    const wallets = await this.wallets.get('', () => this.readWallets());
     if (wallets.has(address)) {
       return new ApiError('RECEIVER_NOT_SUPPORTED', 'This address belongs to the service and cannot rent energy.');
     }
-    let state: ReceiverState;
     try {
-      state = await this.stateOf(address);
+      return refusalOfState(await this.stateOf(address));
     } catch (error) {
-      if (!(error instanceof ChainUnavailableError)) throw error;
-      return chainUnavailable(error);
-    }
-    switch (state) {
-      case 'activated':
-        return undefined;
-      case 'not-activated':
-        return notActivated();
-      case 'contract':
-        return new ApiError(
-          'RECEIVER_NOT_SUPPORTED',
-          'The receiver is a contract, but TRON delegates only to other accounts.',
-        );
+      return pricingRefusal(error);
     }
   }
 
   /** Returns the state of an address on chain. Throws ChainUnavailableError, also while nodes contradict each other. */
   async stateOf(address: string): Promise<ReceiverState> {
     this.chain.pool.assertAgreed();
-    if (this.isRemembered(address)) return 'activated';
+    if (this.activated.get(address) === true) return 'activated';
     const asked = this.asking.get(address);
     if (asked !== undefined) return asked;
     const asking = this.askNodes(address).finally(() => this.asking.delete(address));
@@ -88,43 +74,27 @@ export class ReceiverCheck {
     const account = await this.chain.account(address);
     if (account === undefined) return 'not-activated';
     if (account.isContract) return 'contract';
-    this.remember(address);
+    this.activated.set(address, true, REMEMBERED_MS);
     return 'activated';
   }
 
-  private isRemembered(address: string): boolean {
-    const until = this.activated.get(address);
-    if (until === undefined) return false;
-    if (until > monotonicMs()) return true;
-    this.activated.delete(address);
-    return false;
-  }
-
-  private remember(address: string): void {
-    this.activated.delete(address);
-    this.activated.set(address, monotonicMs() + REMEMBERED_MS);
-    if (this.activated.size <= REMEMBERED_MAX) return;
-    const [oldest] = this.activated.keys();
-    if (oldest !== undefined) this.activated.delete(oldest);
-  }
-
-  private get freshWallets(): ReadonlySet<string> | undefined {
-    if (this.wallets === undefined || monotonicMs() - this.wallets.readAtMs > WALLETS_FRESH_MS) return undefined;
-    return this.wallets.addresses;
-  }
-
   private async readWallets(): Promise<ReadonlySet<string>> {
-    this.readingWallets ??= this.pool
-      .find({ select: { address: true } })
-      .then((rows) => {
-        const addresses = new Set(rows.map((row) => row.address));
-        this.wallets = { addresses, readAtMs: monotonicMs() };
-        return addresses;
-      })
-      .finally(() => {
-        this.readingWallets = undefined;
-      });
-    return this.readingWallets;
+    const rows = await this.pool.find({ select: { address: true } });
+    return new Set(rows.map((row) => row.address));
+  }
+}
+
+function refusalOfState(state: ReceiverState): ApiError | undefined {
+  switch (state) {
+    case 'activated':
+      return undefined;
+    case 'not-activated':
+      return notActivated();
+    case 'contract':
+      return new ApiError(
+        'RECEIVER_NOT_SUPPORTED',
+        'The receiver is a contract, but TRON delegates only to other accounts.',
+      );
   }
 }
 
@@ -140,12 +110,4 @@ function notActivated(): ApiError {
     'RECEIVER_NOT_ACTIVATED',
     'The receiver does not exist on chain yet. Activate it with POST /v1/activate, then order.',
   );
-}
-
-/** Returns the 503 for a chain that cannot be read. */
-export function chainUnavailable(cause: unknown): ApiError {
-  return new ApiError('CHAIN_UNAVAILABLE', 'The chain cannot be read at present. Repeat the request shortly.', {
-    cause,
-    retryAfterSec: 3,
-  });
 }

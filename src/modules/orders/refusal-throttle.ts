@@ -8,7 +8,8 @@ import { BatchLoader } from '../../platform/support/batch-loader.js';
 import { monotonicMs, withDeadline } from '../../platform/support/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { LOCK_WAIT_MS } from '../../platform/database/refusals.js';
-import type { Prepared, Purchase } from './purchase.js';
+import { ChargeRefusals } from './charge-refusals.js';
+import type { PricedOrder, Purchase } from './purchase.js';
 
 /** This long after its last known refusal, a key's orders wait for their turns directly again. */
 const KEPT_MS = 60_000;
@@ -32,7 +33,10 @@ export class RefusalThrottle {
   private readonly refusedAtMs = new Map<string, number>();
   private readonly judgements: BatchLoader<string>;
 
-  constructor(database: Database) {
+  constructor(
+    database: Database,
+    private readonly chargeRefusals: ChargeRefusals,
+  ) {
     this.judgements = new BatchLoader(LIMITS, async (orders) => {
       const column = (at: number): (string | undefined)[] => orders.map((order) => order[at]);
       const statement = database.query<{ refusal: string | null }>(REFUSALS, [
@@ -51,21 +55,29 @@ export class RefusalThrottle {
     this.refusedAtMs.set(apiKeyId, monotonicMs());
   }
 
-  /**
-   * Returns the code of the refusal. Returns undefined if the order may be taken, and for keys without a recent
-   * refusal.
-   */
-  async refusalOf(purchase: Purchase, key: string, { terms, refusal }: Prepared): Promise<string | undefined> {
-    const { projectId, apiKeyId } = purchase;
+  /** Throws the refusal of a purchase that can be judged without a turn. */
+  async refuseEarly(purchase: Purchase, priced: PricedOrder): Promise<void> {
+    // Without a key from the caller no replay is possible, and without a quote no other check takes precedence.
+    if (priced.refusal !== undefined && !purchase.key.isGiven && priced.terms?.quote === undefined) {
+      throw priced.refusal;
+    }
+    const code = await this.codeOf(purchase, priced);
+    if (code !== undefined) throw await this.chargeRefusals.refusalOf(code, purchase, priced);
+  }
+
+  /** Returns undefined if the order may be taken, and for API keys without a recent refusal. */
+  private async codeOf({ project, apiKeyId, key }: Purchase, priced: PricedOrder): Promise<string | undefined> {
+    const { terms, refusal } = priced;
     const notedMs = this.refusedAtMs.get(apiKeyId);
     // The use and expiry of a quote are judged first, under locks.
     if (notedMs === undefined || terms?.quote !== undefined) return undefined;
-    const found = await this.judge(projectId, apiKeyId, key, (terms?.credits ?? 1n).toString(), refusal?.code ?? '');
+    const charge = (terms?.credits ?? 1n).toString();
+    const found = await this.judge([project.id, apiKeyId, key.value, charge, refusal?.code ?? '']);
     if (found === undefined || monotonicMs() - notedMs > KEPT_MS) this.refusedAtMs.delete(apiKeyId);
     return found;
   }
 
-  private async judge(...order: readonly string[]): Promise<string | undefined> {
+  private async judge(order: readonly string[]): Promise<string | undefined> {
     try {
       return await this.judgements.load(...order);
     } catch {

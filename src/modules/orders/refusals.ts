@@ -1,4 +1,5 @@
-/** The messages of refusals that the database decides. */
+/** The refusals of purchases: those that the database decides, and those of pricing. */
+import { ChainUnavailableError } from '../../platform/chain/errors.js';
 import { ApiError, invariant, isErrorCode, type ErrorCode } from '../../domain/errors.js';
 
 const WORDS: Readonly<Partial<Record<ErrorCode, string>>> = {
@@ -38,4 +39,19 @@ export function keyReused(): ApiError {
     'IDEMPOTENCY_KEY_REUSED',
     'This Idempotency-Key was already used for a different order or extension. Send a new key; GET /v1/orders/{key} shows an existing order.',
   );
+}
+
+/** Returns a pricing error as a refusal. Rethrows any other error. */
+export function pricingRefusal(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  if (error instanceof ChainUnavailableError) return chainUnavailable(error);
+  throw error;
+}
+
+/** Returns the 503 for a chain that cannot be read. */
+function chainUnavailable(cause: unknown): ApiError {
+  return new ApiError('CHAIN_UNAVAILABLE', 'The chain cannot be read at present. Repeat the request shortly.', {
+    cause,
+    retryAfterSec: 3,
+  });
 }

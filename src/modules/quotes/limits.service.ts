@@ -35,7 +35,7 @@ export class Limits {
   constructor(
     private readonly database: Database,
     private readonly market: Market,
-    private readonly terms: SalesTerms,
+    private readonly salesTerms: SalesTerms,
     private readonly config: Config,
   ) {}
 
@@ -45,7 +45,7 @@ export class Limits {
   async now(): Promise<LimitsBody> {
     const { sales, http } = this.config;
     const market = this.market.current();
-    const rows = this.terms.priceRows.filter(({ durationMaxSec }) => durationMaxSec >= sales.durationMinSec);
+    const rows = this.salesTerms.priceRows.filter(({ durationMaxSec }) => durationMaxSec >= sales.durationMinSec);
     const free = await this.freeStake();
     const budget = (requests: number) => ({ requests, window_sec: BUDGET_WINDOW_SEC });
     return {
@@ -57,7 +57,7 @@ export class Limits {
         .toSorted((one, other) => one.durationMaxSec - other.durationMaxSec)
         .map((row) => this.onSale(row, market, free)),
       rate_limits: { quotes: budget(http.rateLimitPerMinute), general: budget(http.generalRateLimitPerMinute) },
-      timestamp: new Date(this.terms.databaseNowMs()).toISOString(),
+      timestamp: new Date(this.salesTerms.databaseNowMs()).toISOString(),
     };
   }
 

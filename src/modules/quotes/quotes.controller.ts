@@ -11,7 +11,7 @@ import { QuotesService } from './quotes.service.js';
 export class QuotesController {
   constructor(
     private readonly quotes: QuotesService,
-    private readonly lookups: LookupQueue,
+    private readonly lookupQueue: LookupQueue,
   ) {}
 
   @Post()
@@ -21,7 +21,7 @@ export class QuotesController {
   async create(@Caller() { project }: Caller, @Body() body: QuoteRequest): Promise<QuoteBody> {
     const rental = rentalOf(body, project.isTest);
     return quoteBody(
-      this.quotes.issue(project.id, await this.lookups.run(project.id, () => this.quotes.quote(rental))),
+      this.quotes.issue(project.id, await this.lookupQueue.run(project.id, () => this.quotes.quote(rental))),
     );
   }
 }

@@ -84,10 +84,10 @@ export class QuotesService {
     private readonly config: Config,
     private readonly sealers: Sealers,
     private readonly market: Market,
-    private readonly terms: SalesTerms,
+    private readonly salesTerms: SalesTerms,
     private readonly rates: Rates,
     private readonly receivers: Receivers,
-    private readonly transfers: TransferSizing,
+    private readonly transferSizing: TransferSizing,
   ) {
     this.figures = this.readFigures();
   }
@@ -118,7 +118,7 @@ export class QuotesService {
     // A test project has no tokens to transfer: it is sized as without a transfer.
     if (request.transfer !== undefined && !isTest) {
       const [needed, { needsActivation }] = await Promise.all([
-        this.transfers.energyOf(receiveAddress, request.transfer),
+        this.transferSizing.energyOf(receiveAddress, request.transfer),
         this.receivers.lookUp(receiveAddress),
       ]);
       return this.rental({ ...asked, energy: needed, recipient: { state: 'unknown', needsActivation } });
@@ -164,7 +164,7 @@ export class QuotesService {
   /** Holds the price for a project. The returned ref can become one order until it expires. */
   issue(projectId: string, rental: PricedRental): IssuedQuote {
     const holdSec = this.config.sales.quoteHoldSec;
-    const nowMs = this.terms.databaseNowMs();
+    const nowMs = this.salesTerms.databaseNowMs();
     const expiresAtMs = nowMs + holdSec * 1000;
     const ref = sealQuote(this.sealers.quote, projectId, { ...rental, id: newQuoteId(nowMs), expiresAtMs });
     return { ref, rental, expiresAtMs, holdSec };
@@ -176,11 +176,11 @@ export class QuotesService {
   }
 
   private readFigures(): SaleFigures {
-    const { config, terms, market, rates } = this;
+    const { config, salesTerms, market, rates } = this;
     return {
       rules: config.sales,
       get priceRows() {
-        return terms.priceRows;
+        return salesTerms.priceRows;
       },
       get fees() {
         return market.current();
@@ -219,7 +219,7 @@ export class QuotesService {
 
   /** A quote is limited only by the whole pool; the order judges the free part (docs/interface.md §7). */
   private withinPool(rental: PricedRental, { isTest = false }: RentalRequest): PricedRental {
-    const poolSun: Sun | undefined = this.terms.poolStakeSun;
+    const poolSun: Sun | undefined = this.salesTerms.poolStakeSun;
     if (isTest || poolSun === undefined) return rental;
     const marginBps = marginFor(rental.durationSec, this.config.pool.marginBps);
     if (sunForEnergy(rental.energy, this.market.current().ratio, marginBps) <= poolSun) return rental;

@@ -4,7 +4,8 @@
  */
 import { Injectable } from '@nestjs/common';
 import { TronClient } from '../../platform/chain/tron.client.js';
-import { monotonicMs, withDeadline } from '../../platform/support/clock.js';
+import { withDeadline } from '../../platform/support/clock.js';
+import { ExpiringMap } from '../../platform/support/expiring-map.js';
 import { Config } from '../../platform/config/config.js';
 import { TokenReads } from '../../platform/chain/token-reads.js';
 import { recipientOf, type Recipient } from '../../domain/sizing.js';
@@ -19,16 +20,10 @@ const WARM_KEPT_MS = 3000;
 const OTHERS_KEPT_MS = 1000;
 const REMEMBERED_MAX = 10_000;
 
-interface Remembered {
-  readonly recipient: Recipient;
-  readonly untilMs: number;
-}
-
 @Injectable()
 export class Receivers {
-  private readonly remembered = new Map<string, Remembered>();
+  private readonly recipients = new ExpiringMap<Recipient>(REMEMBERED_MAX);
   private readonly lookUps = new Map<string, Promise<Recipient>>();
-
   private readonly token: TokenReads;
 
   constructor(
@@ -40,8 +35,8 @@ export class Receivers {
 
   /** Returns the state of `address`; `unknown` if it cannot be read. Never rejects. */
   async lookUp(address: string): Promise<Recipient> {
-    const known = this.remembered.get(address);
-    if (known !== undefined && monotonicMs() < known.untilMs) return known.recipient;
+    const known = this.recipients.get(address);
+    if (known !== undefined) return known;
     const underway = this.lookUps.get(address);
     if (underway !== undefined) return underway;
     const look = this.read(address).finally(() => this.lookUps.delete(address));
@@ -55,21 +50,8 @@ export class Receivers {
       readable(this.chain.account(address).then((account) => account !== undefined)),
     ]);
     const recipient = recipientOf({ tokenBalance, isOnChain });
-    this.remember(address, recipient);
+    this.recipients.set(address, recipient, recipient.state === 'warm' ? WARM_KEPT_MS : OTHERS_KEPT_MS);
     return recipient;
-  }
-
-  private remember(address: string, recipient: Recipient): void {
-    const keptMs = recipient.state === 'warm' ? WARM_KEPT_MS : OTHERS_KEPT_MS;
-    // Inserted again at the end, so that the oldest entry is first in the map's order.
-    this.remembered.delete(address);
-    this.remembered.set(address, { recipient, untilMs: monotonicMs() + keptMs });
-    if (this.remembered.size > REMEMBERED_MAX) {
-      for (const oldest of this.remembered.keys()) {
-        this.remembered.delete(oldest);
-        break;
-      }
-    }
   }
 }
 

@@ -43,7 +43,7 @@ async function claimed(worker: SteppedWorker, id: bigint): Promise<ClaimedAutoDe
 async function bought(worker: SteppedWorker, row: ClaimedAutoDelegation): Promise<Bought> {
   await keepSelling(api.database);
   const request = { receiveAddress: row.address, energy: ENERGY, durationSec: DURATION_SEC };
-  const { terms } = await worker.part(DirectTerms).prepare(request);
+  const { terms } = await worker.part(DirectTerms).price(request);
   return buy(api.database, row, terms!);
 }
 

@@ -2,7 +2,7 @@
 // The worker starts last. Until then orders stay open unless a test ends them through the worker's parts.
 import { randomUUID } from 'node:crypto';
 import { until } from '../../../packages/local/src/wait.js';
-import { OrderWaits } from '../../../src/modules/orders/waits.js';
+import { OrderWaits } from '../../../src/modules/orders/order-waits.js';
 import { expectError } from '../../support/api/answers.js';
 import { HmacCustomer, type Answer } from '../../support/api/client.js';
 import { FamilyClient } from './family-client.js';

@@ -6,7 +6,8 @@ import { ApiError } from '../../../src/domain/errors.js';
 import { credits, energy } from '../../../src/domain/units.js';
 import type { ProjectRecord } from '../../../src/platform/http/pipeline/request-context.js';
 import { NO_LABELS } from '../../../src/modules/orders/order-labels.js';
-import { requestedOrder, type OrderRequest } from '../../../src/modules/orders/orders.dto.js';
+import { requestedRental, type OrderRequest } from '../../../src/modules/orders/orders.dto.js';
+import type { OrderAnswers } from '../../../src/modules/orders/order-answers.js';
 import type { OrdersService } from '../../../src/modules/orders/orders.service.js';
 import type { QuotesService } from '../../../src/modules/quotes/quotes.service.js';
 import { AUTHOR, type TestApi } from '../../support/api/factory.js';
@@ -17,6 +18,7 @@ import { refundOrder } from '../../support/api/order-fixture.js';
 export interface Real {
   readonly api: TestApi;
   readonly orders: OrdersService;
+  readonly orderAnswers: OrderAnswers;
   readonly quotes: QuotesService;
   readonly projectId: string;
   readonly receiver: string;
@@ -60,13 +62,12 @@ async function place(real: Real, request: OrderRequest, key: string | undefined)
     debtLimitCredits: undefined,
   };
   return outcomeOf(() =>
-    real.orders.create(requestedOrder(request), {
+    real.orders.create(requestedRental(request), {
       project,
       apiKeyId: real.projectId,
       key: { value: key ?? randomUUID(), isGiven: key !== undefined },
       requestId: randomUUID(),
       labels: NO_LABELS,
-      waitSec: 0,
     }),
   );
 }
@@ -198,7 +199,7 @@ function refund(key: string): Command {
 
 function read(key: string): Command {
   return command(`read(${key})`, async (model, real) => {
-    const found = await real.orders.find(real.projectId, key);
+    const found = await real.orderAnswers.find(real.projectId, key);
     const known = model.orders.get(key);
     same('status', known === undefined ? undefined : known.isRefunded ? 'refunded' : 'reserved', found?.status);
     same('credits', known?.credits, found === undefined ? undefined : BigInt(found.credits));

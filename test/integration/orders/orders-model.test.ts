@@ -2,6 +2,7 @@
 // outcome and every balance is compared. MODEL_RUNS and MODEL_SEED set the number of sequences and the seed.
 import fc from 'fast-check';
 import { credits, energy, rateE8, sun } from '../../../src/domain/units.js';
+import { OrderAnswers } from '../../../src/modules/orders/order-answers.js';
 import { OrdersService } from '../../../src/modules/orders/orders.service.js';
 import { Sealers } from '../../../src/platform/support/sealers.js';
 import { sunForEnergy } from '../../../src/modules/pool/energy-ratio.js';
@@ -41,6 +42,7 @@ async function newProject(): Promise<{ model: Model; real: Real }> {
   const real: Real = {
     api,
     orders: api.app.get(OrdersService, { strict: false }),
+    orderAnswers: api.app.get(OrderAnswers, { strict: false }),
     quotes: api.app.get(QuotesService, { strict: false }),
     projectId: id,
     receiver: fixture.receiver(),

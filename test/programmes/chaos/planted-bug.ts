@@ -39,8 +39,6 @@ export const FOLLOWER = 'modules/fulfilment/follow/follower.ts';
 export const SETTLEMENT = 'modules/fulfilment/follow/settlement.ts';
 export const INCLUSION = 'modules/fulfilment/follow/inclusion.ts';
 export const ENDING = 'modules/fulfilment/plan/order-termination.ts';
-export const ACCEPTANCE = 'modules/orders/acceptance.ts';
-export const TURNS = 'modules/orders/purchase-queue.ts';
 export const POOL_SYNC = 'modules/pool/pool-sync.ts';
 export const SQL = 'modules/billing/ledger-sql.ts';
 /** Every SQL file of the store: the current texts and the migrations that hold copies of them. */

@@ -58,10 +58,11 @@ export const PLANTED_EVENTS: readonly PlantedBug[] = [
       },
       {
         file: 'modules/orders/accept-statement.ts',
-        find: `'take_order answers one row');\n`,
-        put: `'take_order answers one row');
+        find: 'return ACCEPT.run(database, { ...request, terms: terms ?? NO_TERMS });',
+        put: `const row = await ACCEPT.run(database, { ...request, terms: terms ?? NO_TERMS });
   if (row.created) await database.query(
-    \`INSERT INTO event (project_id, order_id, type) VALUES ($1, $2, 'order.created')\`, [request.purchase.projectId, row.order_id]);\n`,
+    \`INSERT INTO event (project_id, order_id, type) VALUES ($1, $2, 'order.created')\`, [request.purchase.project.id, row.order_id]);
+  return row;`,
       },
     ],
     first: DEATHS,

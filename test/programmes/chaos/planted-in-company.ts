@@ -19,7 +19,7 @@ export const PLANTED_IN_COMPANY: readonly PlantedBug[] = [
   },
   {
     name: 'one project takes every place of those that are held',
-    changes: one('modules/orders/waits.ts', 'if (count >= WAITERS_PER_PROJECT) return;', ''),
+    changes: one('modules/orders/order-waits.ts', 'if (count >= WAITERS_PER_PROJECT) return;', ''),
     test: inTest(
       'integration/energy/energy-rent',
       'is granted to 2 000 in a process, 500 of them of one project, and further ones are answered immediately',
@@ -106,7 +106,7 @@ export const PLANTED_IN_COMPANY: readonly PlantedBug[] = [
   },
   {
     name: 'an order whose look-up finds no place is not looked for',
-    changes: one('modules/orders/acceptance.ts', 'purchase.prepare).catch(asRefusal)', 'purchase.prepare)'),
+    changes: one('modules/orders/order-pricing.ts', 'this.price(purchase)).catch(asRefused)', 'this.price(purchase))'),
     test: inTest(
       'long/http/lookup-queue',
       'an order is replayed though its look-up finds no place, also when Redis has forgotten its key',

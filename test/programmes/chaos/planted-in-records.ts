@@ -4,8 +4,6 @@ import {
   WORK,
   SETTLEMENT,
   INCLUSION,
-  ACCEPTANCE,
-  TURNS,
   ENDING,
   SQL,
   SCHEMA,
@@ -42,7 +40,7 @@ export const PLANTED_IN_RECORDS: readonly PlantedBug[] = [
   },
   {
     name: 'the key makes no difference',
-    changes: one(ACCEPTANCE, 'const key = purchase.key.value;', 'const key = purchase.key.value + Math.random();'),
+    changes: one('modules/orders/accept-statement.ts', 'purchase.key.value,', 'purchase.key.value + Math.random(),'),
   },
   {
     name: 'a quote buys as often as one likes',
@@ -59,7 +57,11 @@ export const PLANTED_IN_RECORDS: readonly PlantedBug[] = [
         find: 'CREATE UNIQUE INDEX orders_key ON',
         put: 'CREATE INDEX orders_key ON',
       },
-      { file: ACCEPTANCE, find: 'if (await isSeen)', put: 'if (false)' },
+      {
+        file: 'modules/orders/replays.ts',
+        find: 'key.isGiven && (await this.keyCache',
+        put: 'false && (await this.keyCache',
+      },
       unguarded('orders_key'),
       ...one(SCHEMA, 'PRIMARY KEY (project_id, key)', 'CHECK (key IS NOT NULL)'),
       ...one(
@@ -74,11 +76,15 @@ export const PLANTED_IN_RECORDS: readonly PlantedBug[] = [
     name: 'a lost answer is called a refusal',
     changes: [
       {
-        file: TURNS,
+        file: 'modules/orders/purchase-outcomes.ts',
         find: `return new ApiError('SERVICE_UNAVAILABLE', words, { key, cause: error, retryAfterSec: 2 });`,
         put: `return new ApiError('CAPACITY_UNAVAILABLE', words, { key, cause: error, retryAfterSec: 2 });`,
       },
-      { file: TURNS, find: 'const isLost = isConnectionFault(error);', put: 'const isLost = false;' },
+      {
+        file: 'modules/orders/statement-repeater.ts',
+        find: 'const isLost = isConnectionFault(error);',
+        put: 'const isLost = false;',
+      },
     ],
     first: ['cut after COMMIT'],
     conditions: 'alone',
@@ -245,11 +251,7 @@ export const PLANTED_IN_RECORDS: readonly PlantedBug[] = [
   },
   {
     name: 'a compensation is booked while the charge may still come back',
-    changes: one(
-      'modules/billing/compensation.ts',
-      'if (!isSettled) throw refused(STILL_REFUNDABLE);',
-      '',
-    ),
+    changes: one('modules/billing/compensation.ts', 'if (!isSettled) throw refused(STILL_REFUNDABLE);', ''),
     test: {
       file: 'integration/events/events.test.ts',
       title: 'reports acts on a project: a freeze, its end, and compensations for an order',

@@ -1,4 +1,4 @@
-// A bounded number of concurrent turns, in order, with a time limit.
+// A semaphore: a bounded number of concurrent turns, in order, with a time limit.
 import { DeadlineError } from '../../../src/platform/support/clock.js';
 import { Semaphore } from '../../../src/platform/support/semaphore.js';
 
