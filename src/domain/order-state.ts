@@ -6,6 +6,12 @@
 /** The maximum number of wallets for one order. A larger need is refused as beyond capacity. */
 export const LEGS_MAX = 20;
 
+/**
+ * Maximum number of top-ups of one rental, which bounds our cost of it. Two cases reach it: the ratio drifts to several
+ * times its value, or twenty rentals end beside this one, each with more leftover usage than before.
+ */
+export const TOP_UP_LEGS_MAX = 20;
+
 /** Maximum number of extensions of one rental. */
 export const EXTENSIONS_MAX = 100;
 

@@ -1,7 +1,7 @@
 /**
  * Records the fee that each chain transaction burnt, from the receipt in its solid block. Normally this happens when
  * the block is read. Rows missed then (settled later, found later, or locked by another session) are looked up by their
- * receipts. The only writer of chain_tx.fee_sun, except for reverted blocks.
+ * receipts.
  */
 import { Injectable } from '@nestjs/common';
 import { Counter, Gauge } from 'prom-client';
@@ -11,21 +11,7 @@ import type { WitnessedBlock } from '../../platform/blocks/witnessed-blocks.js';
 import { solidPlaceOf, TronClient } from '../../platform/chain/tron.client.js';
 import { Metrics } from '../../platform/observability/metrics.js';
 import { Database, type Queryable, type Transaction } from '../../platform/database/database.js';
-
-/**
- * Records the fee once per row, for rows recorded in exactly this block. Rows locked by another session are left to the
- * look-up, so that reading blocks never waits for an order.
- */
-const RECORD = {
-  name: 'record_costs',
-  text: `WITH seen AS (
-      SELECT t.id, v.fee_sun FROM unnest($1::text[], $2::bigint[]) AS v(txid, fee_sun)
-        JOIN open_chain_tx t ON t.txid = decode(v.txid, 'hex')
-       WHERE t.fee_sun IS NULL AND t.status IN ('included', 'solid') AND t.block_number = $3
-       ORDER BY t.id FOR NO KEY UPDATE OF t SKIP LOCKED)
-    UPDATE open_chain_tx t SET fee_sun = seen.fee_sun FROM seen, pool_wallet w
-     WHERE t.id = seen.id AND w.id = t.wallet_id RETURNING t.purpose, w.address AS wallet, t.fee_sun`,
-};
+import { recordFees, type ReceiptFee, type RecordedFee } from '../order-records/block-transitions.js';
 
 /** $1: id after which to continue. Rotation keeps a receipt that no node has from blocking the others. */
 const MISSING = {
@@ -46,12 +32,6 @@ const WALLETS = { name: 'wallets_with_costs', text: `SELECT address FROM pool_wa
 const LOOK_UPS = 10;
 const LOOK_UPS_AT_ONCE = 4;
 const COUNTED_MAX = 1000;
-
-interface Cost {
-  readonly purpose: string;
-  readonly wallet: string;
-  readonly fee_sun: bigint;
-}
 
 interface Missing {
   readonly id: bigint;
@@ -130,16 +110,11 @@ export class CostRecorder implements BlockConsumer {
     this.missing.set(row?.count ?? 0);
   }
 
-  private count(costs: readonly Cost[]): void {
+  private count(costs: readonly RecordedFee[]): void {
     for (const { purpose, wallet, fee_sun: feeSun } of costs) this.burnt.inc({ purpose, wallet }, Number(feeSun));
   }
 }
 
-async function record(
-  queryable: Queryable,
-  block: number,
-  costs: readonly { readonly txid: string; readonly feeSun: bigint }[],
-): Promise<Cost[]> {
-  if (costs.length === 0) return [];
-  return queryable.query<Cost>(RECORD, [costs.map(({ txid }) => txid), costs.map(({ feeSun }) => feeSun), block]);
+async function record(queryable: Queryable, block: number, fees: readonly ReceiptFee[]): Promise<RecordedFee[]> {
+  return fees.length === 0 ? [] : recordFees(queryable, block, fees);
 }

@@ -4,6 +4,7 @@
 import { Injectable } from '@nestjs/common';
 import { EntityManager, In, MoreThanOrEqual } from 'typeorm';
 import { Ledger } from '../billing/ledger.js';
+import { requeueOrder, resetReclaimPauses } from '../order-records/requeue.js';
 import { recordAct, type Author } from '../../platform/database/audit-log.js';
 import { Database } from '../../platform/database/database.js';
 import { Broadcast } from '../../platform/database/entities/broadcast.entity.js';
@@ -148,29 +149,18 @@ export class OrderHistory {
   /** Makes an unfinished order due now, for the next sweep. Changes nothing else; the worker decides the next step. */
   async requeue(order: Order, act: Author): Promise<Date> {
     return this.database.transaction(async (tx) => {
-      const [row] = await tx.query<{ next_run_at: Date }>(
-        `UPDATE orders SET next_run_at = clock_timestamp()
-          WHERE id = $1 AND NOT test AND status <> 'refunded' AND reclaimed_at IS NULL
-            AND NOT (kind = 'activation' AND settled)
-          RETURNING next_run_at`,
-        [order.id],
-      );
-      if (row === undefined) {
+      const nextRunAt = await requeueOrder(tx, order.id);
+      if (nextRunAt === undefined) {
         const why = order.isTest ? 'an order of a test project, which needs no worker' : 'finished';
         throw new OperatorError(`Order ${order.id.toString()} is ${why}.`);
       }
-      // Repeatedly failed reclaims are retried ever less often. This resets their count.
-      await tx.query(
-        `UPDATE leg SET changed_at = clock_timestamp() WHERE order_id = $1 AND status IN ('active', 'reclaiming')
-            AND EXISTS (SELECT FROM chain_tx t WHERE t.leg_id = leg.id AND t.purpose = 'reclaim')`,
-        [order.id],
-      );
+      await resetReclaimPauses(tx, order.id);
       await recordAct(tx, act, {
         action: 'orders.requeue',
         subject: order.id.toString(),
         detail: { status: order.status },
       });
-      return row.next_run_at;
+      return nextRunAt;
     });
   }
 

@@ -15,6 +15,7 @@ import { Config } from '../../platform/config/config.js';
 import { monotonicMs } from '../../platform/support/clock.js';
 import { SUN_PER_TRX, sun, type Sun } from '../../domain/units.js';
 import { Database, type Queryable } from '../../platform/database/database.js';
+import { closeActivations } from '../order-records/leg-transitions.js';
 import {
   TRANSACTION_BYTES,
   TRANSACTIONS_PER_LEG,
@@ -42,19 +43,6 @@ const TAKE_WALLET = {
   name: 'pool_take_wallet',
   text: `UPDATE pool_wallet SET synced_at = clock_timestamp() WHERE address = $1
     RETURNING id, address, role, permission_id, key_address, clock_timestamp() AS started_at`,
-};
-
-/**
- * Closes final activations: nothing of them is ever reclaimed, and closed legs are not read again. It also covers
- * activations that a process of the previous version settled.
- */
-const END_ACTIVATIONS = {
-  name: 'pool_end_activations',
-  text: `UPDATE open_leg l SET status = 'reclaimed', closed_at = l.active_at, closed_reason = 'activated: nothing is to be reclaimed'
-    FROM (SELECT l.id FROM open_leg l JOIN open_orders o ON o.id = l.order_id
-           WHERE l.wallet_id = $1 AND l.kind = 'activation' AND l.status = 'active' AND o.settled
-           ORDER BY l.id LIMIT 5000 FOR NO KEY UPDATE OF l SKIP LOCKED) ended
-    WHERE l.id = ended.id`,
 };
 
 const LOCK_SLOTS = {
@@ -225,7 +213,7 @@ export class PoolSync {
 
   private async syncSlots(wallet: SyncedWallet): Promise<void> {
     const reading = await this.readFigures(wallet);
-    if (wallet.role === 'activation') await this.database.query(END_ACTIVATIONS, [wallet.id]);
+    if (wallet.role === 'activation') await closeActivations(this.database, wallet.id);
     await this.database.transaction(async (tx) => this.writeFigures(tx, wallet, reading));
   }
 

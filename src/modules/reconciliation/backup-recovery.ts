@@ -16,7 +16,15 @@ import type { UnrecordedAct } from '../verify/unrecorded-acts.js';
 import type { EnergyRatio } from '../pool/energy-ratio.js';
 import { Inclusion } from '../fulfilment/follow/inclusion.js';
 import { Settlement } from '../fulfilment/follow/settlement.js';
-import { RECOVERY_HOLD_SEC, RECOVERY_IS_DONE } from '../fulfilment/recovery-condition.js';
+import {
+  dropUnsentBeside,
+  markFoundActSent,
+  markFoundActSigned,
+  moveLegOfAct,
+  recordFoundAct,
+  takeOrderOfAct,
+  type FoundAct,
+} from '../order-records/recovery-transitions.js';
 
 /** Maximum lag of the chain's clock behind the database's clock, which dates orders. */
 const CLOCKS_APART_SEC = 60;
@@ -55,33 +63,6 @@ const OPEN_DELIVERIES = `SELECT t.txid FROM open_chain_tx t JOIN open_leg l ON l
   WHERE l.wallet_id = $1 AND l.receive_address = $2 AND ($3::bigint IS NULL OR l.amount_sun = $3) AND l.kind = 'rental'
     AND l.status IN ('placed', 'active') AND t.purpose = 'delegate' AND t.status IN ('sending', 'included')
   ORDER BY t.id LIMIT ${OPEN_DELIVERIES_MAX.toString()}`;
-
-/**
- * Takes the order under a new fence, so the previous claim holder can write nothing more. A delivery keeps a short
- * lease, so that the search finds its reclaim before a worker sends another one. No lease is needed while the start-up
- * gate is closed, because nothing is claimed then. A reclaim before the order was delivered shows that the order is
- * being undone.
- */
-const TAKE_ORDER = `UPDATE open_orders o SET fence = o.fence + 1, next_run_at = clock_timestamp(),
-    undoing = o.undoing OR $2 = 'reclaim' AND o.status IN ('placed', 'unresolved'),
-    lease_until = CASE WHEN $2 <> 'reclaim' AND ${RECOVERY_IS_DONE}
-      THEN clock_timestamp() + interval '${RECOVERY_HOLD_SEC.toString()} seconds' END,
-    status = CASE WHEN o.status = 'reserved' AND $2 <> 'reclaim' THEN 'placed' ELSE o.status END,
-    placed_at = coalesce(o.placed_at, clock_timestamp())
-  FROM open_leg l WHERE l.id = $1 AND o.id = l.order_id RETURNING o.id`;
-
-const SIGN = `UPDATE open_chain_tx SET status = 'signed', signature = $2 WHERE txid = $1 AND status = 'built'`;
-const SEND = `UPDATE open_chain_tx SET status = 'sending', sends = 1, sent_at = clock_timestamp() WHERE txid = $1 AND status = 'signed'`;
-const DROP_UNSENT = `UPDATE open_chain_tx SET status = 'dropped'
-  WHERE leg_id = $1 AND purpose = $2 AND txid <> $3 AND status IN ('built', 'signed')`;
-const RECORD = `INSERT INTO chain_tx (order_id, leg_id, purpose, attempt, wallet_id, status, txid, raw_data, signature,
-    ref_block_number, expires_at, sends, sent_at)
-  SELECT $1, $2, $3, 1 + coalesce(max(attempt), 0), $4, 'sending', $5, $6, $7, $8, $9, 1, clock_timestamp()
-    FROM open_chain_tx WHERE leg_id = $2 AND purpose = $3
-  ON CONFLICT DO NOTHING RETURNING id`;
-
-const MOVE_LEG = `UPDATE open_leg SET status = CASE status WHEN 'reserved' THEN 'placed' ELSE 'reclaiming' END,
-    changed_at = clock_timestamp() WHERE id = $1 AND status = CASE WHEN $2 = 'reclaim' THEN 'active' ELSE 'reserved' END`;
 
 type SingleSignedAct = UnrecordedAct & { readonly signature: Buffer };
 
@@ -173,32 +154,40 @@ class NothingWaits extends Error {}
 
 async function recall(
   tx: Queryable,
-  found: SingleSignedAct,
+  recallable: SingleSignedAct,
   block: Block,
   expiresAtMs: number,
 ): Promise<bigint | undefined> {
-  const { act, walletId, rawData, signature } = found;
-  const txid = Buffer.from(found.txid, 'hex');
+  const { act, walletId, rawData, signature } = recallable;
+  const txid = Buffer.from(recallable.txid, 'hex');
   const purpose = purposeOf(act.type);
   const at = new Date(block.timestampMs);
   const [recorded] = await tx.query<{ leg_id: bigint }>(LEG_BY_TXID, [txid]);
   const waiting = [walletId, act.receiver, act.amountSun ?? null, purpose, at, CLOCKS_APART_SEC, block.number];
   const [leg] = recorded === undefined ? await tx.query<{ leg_id: bigint }>(WAITING_LEG, waiting) : [recorded];
   if (leg === undefined) return undefined;
-  const [order] = await tx.query<{ id: bigint }>(TAKE_ORDER, [leg.leg_id, purpose]);
-  if (order === undefined) return undefined;
-  await tx.query(DROP_UNSENT, [leg.leg_id, purpose, txid]);
+  const found: FoundAct = {
+    legId: leg.leg_id,
+    purpose,
+    walletId,
+    txid,
+    rawData,
+    signature,
+    block: block.number,
+    expiresAtMs,
+  };
+  const orderId = await takeOrderOfAct(tx, found);
+  if (orderId === undefined) return undefined;
+  await dropUnsentBeside(tx, found);
   if (recorded === undefined) {
-    const record = [order.id, leg.leg_id, purpose, walletId, txid, rawData, signature, block.number];
-    const made = await tx.query(RECORD, [...record, new Date(expiresAtMs)]);
     // Another worker recorded a transaction between the read and the lock.
-    if (made.length === 0) throw new NothingWaits();
+    if (!(await recordFoundAct(tx, orderId, found))) throw new NothingWaits();
   } else {
-    await tx.query(SIGN, [txid, signature]);
-    await tx.query(SEND, [txid]);
+    await markFoundActSigned(tx, found);
+    await markFoundActSent(tx, found);
   }
-  await tx.query(MOVE_LEG, [leg.leg_id, purpose]);
-  return order.id;
+  await moveLegOfAct(tx, found);
+  return orderId;
 }
 
 function purposeOf(type: number): ChainTxPurpose {

@@ -1,11 +1,12 @@
 /**
  * Stores the judgements of a reconciliation pass, so that the next pass need not repeat them. Final orders are marked
- * at the version of their row; ledger entries are stored in ranges with a digest. The only writer of `orders.judged`,
- * judged_entries and judged_credits.
+ * at the version of their row; ledger entries are stored in ranges with a digest. The only writer of judged_entries and
+ * judged_credits.
  */
 import { Injectable } from '@nestjs/common';
 import { Log } from '../../platform/observability/logger.js';
 import { Database } from '../../platform/database/database.js';
+import { markJudged } from '../order-records/order-transitions.js';
 import type { Judged, Report } from '../verify/finding.js';
 import { ENTRIES_DIGEST, ENTRIES_RANGE } from '../verify/ledger-checks.js';
 
@@ -18,17 +19,6 @@ const BATCH = 2000;
 const RANGES_MAX = 200;
 /** Longer than any transaction of ours is open, so that no entry can still appear in a range. */
 const ENTRY_AGE_SEC = 600;
-
-/** Skips rows that changed since or are locked; the next pass judges them. */
-const MARK = {
-  name: 'mark_judged',
-  text: `UPDATE open_orders o SET judged = true FROM (
-      SELECT o.id FROM unnest($1::bigint[], $2::text[]) AS v(id, version) JOIN open_orders o ON o.id = v.id
-       WHERE o.xmin::text = v.version AND ($3::bigint IS NULL OR NOT EXISTS (
-         SELECT FROM open_chain_tx t WHERE t.order_id = o.id AND t.status = 'solid' AND t.block_number >= $3))
-       ORDER BY o.id FOR NO KEY UPDATE OF o SKIP LOCKED) held
-    WHERE o.id = held.id`,
-};
 
 const MOVE_ORDERS = `UPDATE reconcile_state SET orders_after = $2 WHERE fence = $1`;
 const MOVE_ENTRIES = `UPDATE reconcile_state SET entries_after = $2 WHERE fence = $1`;
@@ -96,8 +86,7 @@ export class JudgedRecords {
     const wrong = new Set(report.checks.flatMap(({ findings }) => findings.map(({ orderId }) => orderId)));
     const right = orders.filter(({ id }) => !wrong.has(id));
     for (let from = 0; from < right.length; from += BATCH) {
-      const some = right.slice(from, from + BATCH);
-      await this.database.query(MARK, [some.map(({ id }) => id), some.map(({ version }) => version), blocksTo ?? null]);
+      await markJudged(this.database, right.slice(from, from + BATCH), blocksTo);
     }
   }
 

@@ -12,6 +12,13 @@ import { Log } from '../../platform/observability/logger.js';
 import { DELEGATION_MIN_SUN } from '../pool/energy-ratio.js';
 import { steadyAgeSec } from '../../platform/database/confirmed-clock.js';
 import { Database } from '../../platform/database/database.js';
+import {
+  insertAdoptedLeg,
+  insertAdoptedTransaction,
+  insertAdoptingOrder,
+  reviveGivenUp,
+  type OrphanDelegation,
+} from '../order-records/recovery-transitions.js';
 import { excessOf } from '../verify/delegation-check.js';
 import { RECOVERY_PROJECT } from '../verify/recovery.js';
 import { runForAct } from './run-for-act.js';
@@ -26,36 +33,8 @@ const DUE = `SELECT o.txid, o.wallet_id, w.address, o.receive_address, o.amount_
   WHERE o.type = $1 AND o.order_id IS NULL AND o.gone_at IS NULL AND ${SEEN_SEC} >= $2
   ORDER BY o.block_number, o.txid LIMIT $3`;
 
-/** A free order of the recovery project that ended immediately, so its reclaim is due at the next pass. */
-const ADOPT_ORDER = `INSERT INTO orders (project_id, key, request_hash, kind, status, receive_address, energy, duration_sec,
-    price_sun, credits, trx_usd_e8, settled, delivered_energy, created_at, delivered_at, ends_at)
-  VALUES ($1, $2, $3, 'rental', 'delivered', $4, 1, 1, 1, 1, 1, true, 1, clock_timestamp(), $5, $5::timestamptz + interval '1 second')
-  ON CONFLICT DO NOTHING RETURNING id`;
-
-const ADOPT_LEG = `INSERT INTO leg (order_id, leg_no, kind, wallet_id, receive_address, amount_sun, energy, status, active_at)
-  VALUES ($1, 1, 'rental', $2, $3, $4, 1, 'active', $5) RETURNING id`;
-
-const ADOPT_TX = `INSERT INTO chain_tx (order_id, leg_id, purpose, attempt, wallet_id, status, txid, raw_data, signature,
-    ref_block_number, expires_at, block_number, block_id, block_at)
-  VALUES ($1, $2, 'delegate', 1, $3, 'solid', $4, $5, $6, $7, $8, $7, $9, $10)
-  ON CONFLICT DO NOTHING`;
-
-/** Revives a record whose bytes were given up although they are on chain. */
-const ADOPT_GIVEN_UP = `UPDATE open_chain_tx SET order_id = $1, leg_id = $2, purpose = 'delegate', attempt = 1, status = 'solid',
-    signature = $4, block_number = $5, block_id = $6, block_at = $7
-  WHERE txid = $3 AND status IN ('dead', 'dropped') RETURNING id`;
-
-interface DueRow {
-  readonly txid: Buffer;
-  readonly wallet_id: number;
+interface DueRow extends OrphanDelegation {
   readonly address: string;
-  readonly receive_address: string;
-  readonly amount_sun: bigint;
-  readonly raw_data: Buffer;
-  readonly signature: Buffer | null;
-  readonly block_number: bigint;
-  readonly block_id: Buffer;
-  readonly block_at: Date;
 }
 
 @Injectable()
@@ -108,21 +87,13 @@ export class OrphanReclaims {
   private async insert(row: DueRow, expiresAtMs: number): Promise<bigint | undefined> {
     return this.database.transaction(async (tx) => {
       const key = `orphan:${row.txid.toString('hex')}`;
-      const hash = createHash('sha256').update(key).digest();
-      const orderParams = [RECOVERY_PROJECT, key, hash, row.receive_address, row.block_at];
-      const [order] = await tx.query<{ id: bigint }>(ADOPT_ORDER, orderParams);
-      if (order === undefined) return undefined;
-      const legParams = [order.id, row.wallet_id, row.receive_address, row.amount_sun, row.block_at];
-      const [leg] = await tx.query<{ id: bigint }>(ADOPT_LEG, legParams);
-      const { txid, signature } = row;
-      const standing = [row.block_number, row.block_id, row.block_at];
-      const givenUp = await tx.query(ADOPT_GIVEN_UP, [order.id, leg?.id, txid, signature, ...standing]);
-      if (givenUp.length === 0) {
-        const bytes = [row.wallet_id, txid, row.raw_data, signature, row.block_number, new Date(expiresAtMs)];
-        await tx.query(ADOPT_TX, [order.id, leg?.id, ...bytes, row.block_id, row.block_at]);
-      }
-      await tx.query(`UPDATE orphan_tx SET order_id = $2 WHERE txid = $1`, [row.txid, order.id]);
-      return order.id;
+      const requestHash = createHash('sha256').update(key).digest();
+      const orderId = await insertAdoptingOrder(tx, { projectId: RECOVERY_PROJECT, key, requestHash }, row);
+      if (orderId === undefined) return undefined;
+      const leg = { orderId, legId: await insertAdoptedLeg(tx, orderId, row) };
+      if (!(await reviveGivenUp(tx, leg, row))) await insertAdoptedTransaction(tx, leg, row, expiresAtMs);
+      await tx.query(`UPDATE orphan_tx SET order_id = $2 WHERE txid = $1`, [row.txid, orderId]);
+      return orderId;
     });
   }
 }

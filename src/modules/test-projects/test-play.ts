@@ -2,9 +2,7 @@
 import { InvariantError } from '../../domain/errors.js';
 import type { OrderKind, OrderStatus } from '../../domain/order-state.js';
 import { testAddressName } from '../../domain/test-addresses.js';
-
-/** The moves of a simulated order, each one update of its row. */
-export type TestMove = 'place' | 'deliver' | 'set aside' | 'refund' | 'settle' | 'end';
+import type { TestMove } from '../order-records/test-order-transitions.js';
 
 export interface PlayedOrder {
   readonly kind: OrderKind;

@@ -1,6 +1,6 @@
 // A running rental keeps its sold energy when the network's stake grows: it is topped up once and reclaimed completely.
 import 'reflect-metadata';
-import { TOP_UP_LEGS_MAX } from '../../../src/modules/fulfilment/plan/running-rentals.js';
+import { TOP_UP_LEGS_MAX } from '../../../src/domain/order-state.js';
 import { Market } from '../../../src/modules/quotes/market.js';
 import { until } from '../../../packages/local/src/wait.js';
 import { verifyRecords } from '../../../src/modules/verify/verify.js';

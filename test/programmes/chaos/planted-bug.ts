@@ -39,6 +39,12 @@ export const FOLLOWER = 'modules/fulfilment/follow/follower.ts';
 export const SETTLEMENT = 'modules/fulfilment/follow/settlement.ts';
 export const INCLUSION = 'modules/fulfilment/follow/inclusion.ts';
 export const ENDING = 'modules/fulfilment/plan/order-termination.ts';
+/** The statements that change orders, legs and chain transactions. */
+export const ORDERS = 'modules/order-records/order-transitions.ts';
+export const LEASES = 'modules/order-records/order-leases.ts';
+export const SCHEDULE = 'modules/order-records/order-schedule.ts';
+export const TRANSACTIONS = 'modules/order-records/transaction-transitions.ts';
+export const BLOCKS = 'modules/order-records/block-transitions.ts';
 export const POOL_SYNC = 'modules/pool/pool-sync.ts';
 export const SQL = 'modules/billing/ledger-sql.ts';
 /** Every SQL file of the store: the current texts and the migrations that hold copies of them. */

@@ -1,5 +1,5 @@
 // Planted bugs in the effects of a wrong database clock: on leases, deletions, disabling, closing and prices.
-import { one, SCHEMA, type NamedTest, type PlantedBug } from './planted-bug.js';
+import { one, SCHEDULE, SCHEMA, type NamedTest, type PlantedBug } from './planted-bug.js';
 
 const LEASE_SQL = 'platform/database/lease-sql.ts';
 const CONFIRMED = 'platform/database/confirmed-clock.ts';
@@ -37,7 +37,7 @@ export const PLANTED_CLOCKS: readonly PlantedBug[] = [
   },
   {
     name: 'an order being undone is waited for although a later clock leased it',
-    changes: one(WATCH, `\n           OR lease_until > clock_timestamp() + $1 * interval '1 second')`, ')'),
+    changes: one(SCHEDULE, `\n           OR lease_until > clock_timestamp() + $1 * interval '1 second')`, ')'),
     test: leases('of an order makes it due although no worker saw the later clock'),
   },
   {
@@ -65,7 +65,7 @@ export const PLANTED_CLOCKS: readonly PlantedBug[] = [
   },
   {
     name: 'an unsent order of a later clock waits until that time',
-    changes: one(WATCH, 'of [...END_RESTS, RESTART_WAITS])', 'of END_RESTS)'),
+    changes: one(WATCH, 'await restartLegWaits(tx);', ''),
     test: waits('an unsent order of a clock that was ahead is refunded after its limit, not after the step'),
   },
   {
@@ -95,7 +95,7 @@ export const PLANTED_CLOCKS: readonly PlantedBug[] = [
     name: 'orders postponed by the clock of a lost server wait for that time',
     changes: one(
       'modules/fulfilment/loop/startup-gate.ts',
-      'await tx.query(WAKE_ALL, [Math.max(this.config.worker.leaseSec, RECOVERY_HOLD_SEC) + 1]);',
+      'await wakePostponedOrders(tx, Math.max(this.config.worker.leaseSec, RECOVERY_HOLD_SEC) + 1);',
       '',
     ),
     test: leases('orders postponed by the clock of another server are due after the search'),

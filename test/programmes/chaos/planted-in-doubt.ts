@@ -1,6 +1,6 @@
 // Planted bugs that treat uncertain facts as certain: one node's answer, an unreadable block, an invalid answer,
 // records of a server that may have lost commits, an expired turn or session.
-import { ENDING, LOG, one, SETTLEMENT, type NamedTest, type PlantedBug } from './planted-bug.js';
+import { one, ORDERS, SETTLEMENT, TRANSACTIONS, type NamedTest, type PlantedBug } from './planted-bug.js';
 
 const inTest = (file: string, title: string): NamedTest => ({ file: `${file}.test.ts`, title });
 
@@ -48,17 +48,21 @@ export const PLANTED_IN_DOUBT: readonly PlantedBug[] = [
   },
   {
     name: 'bytes are built on a server that may have lost commits',
-    changes: one(LOG, 'WHERE ${RECOVERY_IS_DONE} ORDER BY o.id FOR NO KEY', 'WHERE true ORDER BY o.id FOR NO KEY'),
+    changes: one(
+      TRANSACTIONS,
+      'WHERE ${RECOVERY_IS_DONE} ORDER BY o.id FOR NO KEY',
+      'WHERE true ORDER BY o.id FOR NO KEY',
+    ),
     test: inTest(LOST, 'builds and sends nothing for earlier claims'),
   },
   {
     name: 'what was signed is sent on a server that may have lost commits',
-    changes: one(LOG, `t.status = 'signed' AND \${RECOVERY_IS_DONE}`, `t.status = 'signed'`),
+    changes: one(TRANSACTIONS, `t.status = 'signed' AND \${RECOVERY_IS_DONE}`, `t.status = 'signed'`),
     test: inTest(LOST, 'sends nothing that was signed before, and gives nothing of it up'),
   },
   {
     name: 'what was signed is dropped on a server that may have lost commits',
-    changes: one(LOG, `('built', 'signed') AND \${RECOVERY_IS_DONE}`, `('built', 'signed')`),
+    changes: one(TRANSACTIONS, `('built', 'signed') AND \${RECOVERY_IS_DONE}`, `('built', 'signed')`),
     test: inTest(LOST, 'sends nothing that was signed before, and gives nothing of it up'),
   },
   {
@@ -78,7 +82,7 @@ export const PLANTED_IN_DOUBT: readonly PlantedBug[] = [
   {
     name: 'an order whose return is recalled is not undone',
     changes: one(
-      'modules/reconciliation/backup-recovery.ts',
+      'modules/order-records/recovery-transitions.ts',
       `o.undoing OR $2 = 'reclaim'`,
       `o.undoing AND $2 = 'reclaim'`,
     ),
@@ -86,13 +90,13 @@ export const PLANTED_IN_DOUBT: readonly PlantedBug[] = [
   },
   {
     name: 'an order is undone on a server that may have lost commits',
-    changes: one(ENDING, 'AND NOT settled AND ${RECOVERY_IS_DONE} RETURNING id', 'AND NOT settled RETURNING id'),
+    changes: one(ORDERS, 'AND NOT settled AND ${RECOVERY_IS_DONE} RETURNING id', 'AND NOT settled RETURNING id'),
     test: inTest(LOST, 'gives up and refunds nothing for earlier claims'),
   },
   {
     name: 'a leg is released on a server that may have lost commits',
     changes: one(
-      ENDING,
+      ORDERS,
       'AND fence = $2 AND ${RECOVERY_IS_DONE} FOR NO KEY UPDATE',
       'AND fence = $2 FOR NO KEY UPDATE',
     ),
@@ -101,9 +105,9 @@ export const PLANTED_IN_DOUBT: readonly PlantedBug[] = [
   {
     name: 'an order is refunded on a server that may have lost commits',
     changes: [
-      { file: ENDING, find: `status <> 'refunded' AND \${RECOVERY_IS_DONE}`, put: `status <> 'refunded'` },
+      { file: ORDERS, find: `status <> 'refunded' AND \${RECOVERY_IS_DONE}`, put: `status <> 'refunded'` },
       {
-        file: ENDING,
+        file: ORDERS,
         find: 'AND fence = $2 AND ${RECOVERY_IS_DONE} FOR NO KEY UPDATE',
         put: 'AND fence = $2 FOR NO KEY UPDATE',
       },

@@ -1,7 +1,8 @@
 // Planted bugs in records: charges, keys, capacity, the queue of record, finality.
 import {
-  LOG,
-  WORK,
+  TRANSACTIONS,
+  LEASES,
+  ORDERS,
   SETTLEMENT,
   INCLUSION,
   ENDING,
@@ -92,7 +93,7 @@ export const PLANTED_IN_RECORDS: readonly PlantedBug[] = [
   {
     name: 'a lease never runs out',
     changes: ['next_run_at', 'id', 'ends_at'].map((order) => ({
-      file: WORK,
+      file: LEASES,
       find: `\${IS_FREE}${KNOWN}ORDER BY ${order}`,
       put: `lease_until IS NULL${KNOWN}ORDER BY ${order}`,
     })),
@@ -101,7 +102,7 @@ export const PLANTED_IN_RECORDS: readonly PlantedBug[] = [
   {
     name: 'only the queue wakes orders',
     changes: one(
-      WORK,
+      LEASES,
       `WHERE next_run_at <= statement_timestamp() AND \${IS_FREE}${KNOWN}ORDER BY next_run_at`,
       `WHERE false AND next_run_at IS NOT NULL${KNOWN}ORDER BY next_run_at`,
     ),
@@ -109,7 +110,7 @@ export const PLANTED_IN_RECORDS: readonly PlantedBug[] = [
   },
   {
     name: 'the next run is forgotten',
-    changes: one(WORK, "ELSE clock_timestamp() + held.delay_ms * interval '1 millisecond' END", 'ELSE NULL END'),
+    changes: one(LEASES, "ELSE clock_timestamp() + held.delay_ms * interval '1 millisecond' END", 'ELSE NULL END'),
   },
   {
     name: 'final as soon as it is in a block',
@@ -136,7 +137,7 @@ export const PLANTED_IN_RECORDS: readonly PlantedBug[] = [
   {
     name: 'settled while a leg is not final',
     changes: one(
-      INCLUSION,
+      ORDERS,
       "SET status = 'delivered', delivered_at",
       "SET status = 'delivered', settled = true, delivered_at",
     ),
@@ -157,16 +158,16 @@ export const PLANTED_IN_RECORDS: readonly PlantedBug[] = [
   {
     name: 'delivered whatever arrived',
     changes: [
-      { file: INCLUSION, find: `HAVING bool_and(status = 'active')) s`, put: `HAVING bool_or(status = 'active')) s` },
-      { file: INCLUSION, find: `AND (o.kind = 'activation' OR s.energy >= o.energy)`, put: '' },
-      { file: INCLUSION, find: 'delivered_energy = s.energy', put: 'delivered_energy = o.energy' },
+      { file: ORDERS, find: `HAVING bool_and(status = 'active')) s`, put: `HAVING bool_or(status = 'active')) s` },
+      { file: ORDERS, find: `AND (o.kind = 'activation' OR s.energy >= o.energy)`, put: '' },
+      { file: ORDERS, find: 'delivered_energy = s.energy', put: 'delivered_energy = o.energy' },
     ],
     first: ['refused in truth', 'accepted, then dropped'],
   },
   {
     name: 'the rental is counted from our clock',
     changes: one(
-      INCLUSION,
+      ORDERS,
       "ends_at = s.at + o.duration_sec * interval '1 second'",
       "ends_at = clock_timestamp() + o.duration_sec * interval '1 second'",
     ),
@@ -192,11 +193,15 @@ export const PLANTED_IN_RECORDS: readonly PlantedBug[] = [
     name: 'no fence and no lease',
     changes: [
       {
-        file: WORK,
+        file: LEASES,
         find: 'SET lease_until = due.until, next_run_at = due.until, fence = o.fence + 1',
         put: 'SET lease_until = NULL, next_run_at = due.until',
       },
-      { file: LOG, find: `ON CONFLICT DO NOTHING RETURNING id, leg_id, purpose`, put: `RETURNING id, leg_id, purpose` },
+      {
+        file: TRANSACTIONS,
+        find: `ON CONFLICT DO NOTHING RETURNING id, leg_id, purpose`,
+        put: `RETURNING id, leg_id, purpose`,
+      },
       {
         file: SCHEMA,
         find: 'CREATE UNIQUE INDEX chain_tx_live ON',

@@ -2,16 +2,17 @@
 import {
   FOLLOWER,
   ADVANCER,
-  INCLUSION,
-  LOG,
+  BLOCKS,
+  LEASES,
   one,
   POOL_SYNC,
   PROOF,
+  SCHEDULE,
   SCHEMA,
   SELLS_HELD,
   SETTLEMENT,
   SQL,
-  WORK,
+  TRANSACTIONS,
   type PlantedBug,
 } from './planted-bug.js';
 
@@ -48,7 +49,7 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
   {
     name: 'a reverted return counts as returned',
     changes: one(
-      INCLUSION,
+      SCHEDULE,
       'SET reclaimed_at = NULL, next_run_at = clock_timestamp()',
       'SET next_run_at = clock_timestamp()',
     ),
@@ -57,7 +58,7 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
   {
     name: 'a block reverts what stands in another',
     changes: one(
-      INCLUSION,
+      BLOCKS,
       `WHERE t.id = v.id AND t.status = 'included' AND t.block_id = v.block_id`,
       `WHERE t.id = v.id AND t.status = 'included'`,
     ),
@@ -115,7 +116,7 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
   {
     name: 'a signature is recorded without the claim',
     changes: one(
-      LOG,
+      TRANSACTIONS,
       `open_chain_tx t ON t.id = v.id JOIN open_orders o ON o.id = t.order_id AND o.fence = v.fence\n       WHERE t.status = 'built'`,
       `open_chain_tx t ON t.id = v.id JOIN open_orders o ON o.id = t.order_id\n       WHERE t.status = 'built'`,
     ),
@@ -124,7 +125,7 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
   {
     name: 'a death is recorded without the claim',
     changes: one(
-      LOG,
+      TRANSACTIONS,
       `open_chain_tx t ON t.id = v.id JOIN open_orders o ON o.id = t.order_id AND o.fence = v.fence\n       WHERE t.status = 'sending'`,
       `open_chain_tx t ON t.id = v.id JOIN open_orders o ON o.id = t.order_id\n       WHERE t.status = 'sending'`,
     ),
@@ -133,7 +134,7 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
   {
     name: 'a wake-up takes an order from its living holder',
     changes: one(
-      WORK,
+      LEASES,
       '       AND ${IS_FREE}\n       AND ${RECOVERY_IS_DONE}\n     ORDER BY id',
       '       AND ${RECOVERY_IS_DONE}\n     ORDER BY id',
     ),

@@ -60,7 +60,7 @@ export const PLANTED_KEYS: readonly PlantedBug[] = [
   {
     name: 'what the network’s growth takes is not made up for',
     changes: one(
-      'modules/fulfilment/loop/order-claims.ts',
+      'modules/order-records/order-leases.ts',
       'AND sun_per_energy_e6 < $3',
       'AND sun_per_energy_e6 < $3 AND false',
     ),
@@ -82,7 +82,7 @@ export const PLANTED_KEYS: readonly PlantedBug[] = [
   {
     name: 'one held order holds up the inclusion of all',
     changes: one(
-      'modules/fulfilment/follow/inclusion.ts',
+      'modules/order-records/block-transitions.ts',
       `AND t.status = 'sending'\n    ORDER BY o.id, t.id FOR NO KEY UPDATE OF o, t, l SKIP LOCKED`,
       `AND t.status = 'sending'\n    ORDER BY o.id, t.id FOR NO KEY UPDATE OF o, t, l`,
     ),
@@ -116,7 +116,7 @@ export const PLANTED_KEYS: readonly PlantedBug[] = [
   {
     name: 'orders are claimed on a server whose past is not known',
     changes: one(
-      'modules/fulfilment/recovery-condition.ts',
+      'modules/order-records/recovery-condition.ts',
       'SELECT coalesce(server_mark = server_mark(), true) AND search_until IS NULL FROM reconcile_state',
       'SELECT true FROM reconcile_state',
     ),

@@ -160,7 +160,7 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
   {
     name: 'rentals end a minute early',
     changes: [
-      { file: WORK, find: 'new Date(clockMs),', put: 'new Date(clockMs + 60000),' },
+      { file: WORK, find: 'new Date(clockMs)', put: 'new Date(clockMs + 60000)' },
       {
         file: 'modules/fulfilment/plan/plan.ts',
         find: 'order.endsAtMs <= clockMs',

@@ -39,7 +39,7 @@ export const PLANTED_TEST_PROJECTS: readonly PlantedBug[] = [
   {
     name: 'a worker that comes late plays an order all the same',
     changes: one(
-      'modules/test-projects/test-orders.ts',
+      'modules/order-records/test-order-transitions.ts',
       'WHERE id = $1 AND fence = $2 RETURNING id`;',
       'WHERE id = $1 AND $2 > 0 RETURNING id`;',
     ),

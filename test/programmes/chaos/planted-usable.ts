@@ -1,5 +1,5 @@
 // Planted bugs in keeping a rental's energy usable when another rental of its receiver ends.
-import { one, ENDING, LOG, SCHEMA, WORK, type NamedTest, type PlantedBug } from './planted-bug.js';
+import { one, ENDING, LEASES, LOG, SCHEMA, type NamedTest, type PlantedBug } from './planted-bug.js';
 
 const LOSSES = 'modules/fulfilment/plan/usage-losses.ts';
 const RUNNING = 'modules/fulfilment/plan/running-rentals.ts';
@@ -68,7 +68,7 @@ export const PLANTED_USABLE: readonly PlantedBug[] = [
   {
     name: 'nobody looks for what reclaims cost',
     changes: one(
-      WORK,
+      LEASES,
       'WHERE id IN (${LOST}) AND next_run_at IS NULL',
       'WHERE id IN (${LOST}) AND next_run_at IS NOT NULL',
     ),

@@ -1,10 +1,6 @@
 // The amount delegated for a sold energy, and the shortfall of a running rental.
-import {
-  isMadeUpFor,
-  shortBelowE6,
-  TOP_UP_LEGS_MAX,
-  topUpFor,
-} from '../../../src/modules/fulfilment/plan/running-rentals.js';
+import { TOP_UP_LEGS_MAX } from '../../../src/domain/order-state.js';
+import { isMadeUpFor, shortBelowE6, topUpFor } from '../../../src/modules/fulfilment/plan/running-rentals.js';
 import type { ClaimedLeg, ClaimedOrder, ReceiverUsage } from '../../../src/modules/fulfilment/loop/claimed-order.js';
 import { energy, sun } from '../../../src/domain/units.js';
 import { energyOfSun, marginFor, sunForEnergy } from '../../../src/modules/pool/energy-ratio.js';

@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto';
 import { addressFromBytes, isAddress } from '../../../src/platform/chain/address.js';
 import { ORDER_TRANSITIONS, type OrderStatus } from '../../../src/domain/order-state.js';
 import { TEST_ADDRESSES, testAddressName, type TestAddressName } from '../../../src/domain/test-addresses.js';
-import { nextMove, type PlayedOrder, type TestMove } from '../../../src/modules/test-projects/test-play.js';
+import type { TestMove } from '../../../src/modules/order-records/test-order-transitions.js';
+import { nextMove, type PlayedOrder } from '../../../src/modules/test-projects/test-play.js';
 
 const NAMES = Object.keys(TEST_ADDRESSES) as TestAddressName[];
 

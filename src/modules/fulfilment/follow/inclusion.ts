@@ -6,120 +6,30 @@ import { Injectable } from '@nestjs/common';
 import type { BlockHead } from '../../../platform/chain/block.js';
 import type { EnergyRatio } from '../../pool/energy-ratio.js';
 import { Database, type Queryable } from '../../../platform/database/database.js';
-import type { ChainTxPurpose, OrderKind } from '../../../domain/order-state.js';
 import { allOrEach } from '../../../platform/database/all-or-each.js';
+import {
+  lockIncluded,
+  lockSending,
+  markIncluded,
+  markReverted,
+  type LockedTx,
+  type MovedTx,
+} from '../../order-records/block-transitions.js';
+import { activateLegs, revertLegs } from '../../order-records/leg-transitions.js';
+import { wakeRevertedOrders, wakeShortOrders } from '../../order-records/order-schedule.js';
+import {
+  deliverOrders,
+  recordReclaimedOrders,
+  revertDeliveries,
+  type DeliveredOrder,
+  type ReclaimedOrder,
+} from '../../order-records/order-transitions.js';
 import { identityOf, FulfilmentEvents, type IdentityRow, type TxNews } from '../fulfilment-events.js';
 import { ReceiverEnergy } from './receiver-energy.js';
-import { SOLID_WAIT } from '../loop/order-claims.js';
 
 const FIND_SENDING = {
   name: 'find_sending_by_txid',
   text: `SELECT id, order_id, txid FROM open_chain_tx WHERE txid = ANY ($1::bytea[]) AND status = 'sending' ORDER BY order_id, id`,
-};
-
-/**
- * A transaction moves together with its order and its leg, so all three rows are locked first, ordered by order id.
- * Rows that another session holds are skipped, so that one held row does not block the rest. The caller retries them.
- */
-const LOCK_SENDING = {
-  name: 'lock_sending',
-  text: `SELECT t.id AS tx_id, o.id, o.project_id, o.request_id
-    FROM open_chain_tx t JOIN open_orders o ON o.id = t.order_id JOIN open_leg l ON l.id = t.leg_id
-    WHERE t.id = ANY ($1::bigint[]) AND t.status = 'sending'
-    ORDER BY o.id, t.id FOR NO KEY UPDATE OF o, t, l SKIP LOCKED`,
-};
-
-const MARK_INCLUDED = {
-  name: 'mark_included',
-  text: `UPDATE open_chain_tx SET status = 'included', block_number = $2, block_id = $3, block_at = $4
-    WHERE id = ANY ($1::bigint[]) AND status = 'sending' RETURNING id, leg_id, order_id, purpose, attempt, txid`,
-};
-
-/** TRON: energy of a delegation = floor(sun / 10^6 × TotalEnergyLimit / TotalEnergyWeight). */
-const ACTIVATE_LEGS = {
-  name: 'activate_legs',
-  text: `UPDATE open_leg SET status = 'active', active_at = $2, changed_at = clock_timestamp(),
-      energy = CASE kind WHEN 'rental' THEN div(amount_sun::numeric * $3::numeric, 1000000 * $4::numeric)::bigint END
-    WHERE id = ANY ($1::bigint[]) AND status = 'placed'`,
-};
-
-/**
- * Makes an unleased order due again after SOLID_WAIT. The worker that holds a leased order sets its next run on
- * release.
- */
-const REST_UNTIL_SOLID = `next_run_at = CASE WHEN o.lease_until IS NULL THEN clock_timestamp() + ${SOLID_WAIT}
-      ELSE o.next_run_at END`;
-
-/** An order is delivered once every leg that is not released is active and together they hold the sold energy. */
-const DELIVER_ORDERS = {
-  name: 'deliver_orders',
-  text: `UPDATE open_orders o SET status = 'delivered', delivered_at = s.at,
-      ends_at = s.at + o.duration_sec * interval '1 second', delivered_energy = s.energy,
-      sun_per_energy_e6 = div(s.sun * 1000000, o.energy)::bigint,
-      needs_attention = false, error_code = NULL, error = NULL, ${REST_UNTIL_SOLID}
-    FROM (SELECT order_id, max(active_at) AS at, sum(energy)::bigint AS energy,
-             sum(amount_sun) AS sun FROM open_leg
-           WHERE order_id = ANY ($1::bigint[]) AND status <> 'released'
-           GROUP BY order_id HAVING bool_and(status = 'active')) s
-    WHERE o.id = s.order_id AND o.status IN ('placed', 'unresolved') AND NOT o.undoing
-      AND (o.kind = 'activation' OR s.energy >= o.energy)
-    RETURNING o.id, o.kind, extract(epoch FROM clock_timestamp() - o.created_at)::float8 AS age_sec`,
-};
-
-/** All legs are on chain, but they hold less than was sold: the order is due immediately for a further leg. */
-const WAKE_SHORT = {
-  name: 'wake_short',
-  text: `UPDATE open_orders o SET next_run_at = clock_timestamp() WHERE id = ANY ($1::bigint[]) AND status = 'placed'
-      AND NOT EXISTS (SELECT FROM open_leg WHERE order_id = o.id AND status NOT IN ('active', 'released'))`,
-};
-
-/**
- * A rental is over once every leg's undelegation, ours or foreign, is in a block. If one is reverted, the rental runs
- * again.
- */
-export const RECLAIM_ORDERS = {
-  name: 'reclaim_orders',
-  text: `UPDATE open_orders o SET reclaimed_at = s.at, ${REST_UNTIL_SOLID}
-    FROM (SELECT l.order_id, max(coalesce(t.block_at, l.closed_at)) AS at FROM open_leg l
-            LEFT JOIN open_chain_tx t ON t.leg_id = l.id AND t.purpose = 'reclaim' AND t.status IN ('included', 'solid')
-           WHERE l.order_id = ANY ($1::bigint[]) AND l.status <> 'released'
-           GROUP BY l.order_id HAVING bool_and(t.id IS NOT NULL OR l.closed_at IS NOT NULL)) s
-    WHERE o.id = s.order_id AND o.status = 'delivered'
-    RETURNING o.id, CASE WHEN NOT o.undoing THEN extract(epoch FROM s.at - o.ends_at)::float8 END AS late_sec`,
-};
-
-const LOCK_INCLUDED = {
-  name: 'lock_included',
-  text: `SELECT t.id AS tx_id, o.id, o.project_id, o.request_id
-    FROM open_chain_tx t JOIN open_orders o ON o.id = t.order_id JOIN open_leg l ON l.id = t.leg_id
-    WHERE t.id = ANY ($1::bigint[]) AND t.status = 'included'
-    ORDER BY o.id, t.id FOR NO KEY UPDATE OF o, t, l SKIP LOCKED`,
-};
-
-const MARK_REVERTED = {
-  name: 'mark_reverted',
-  text: `UPDATE open_chain_tx t SET status = 'sending', block_number = NULL, block_id = NULL, block_at = NULL,
-      fee_sun = NULL
-    FROM unnest($1::bigint[], $2::bytea[]) AS v(id, block_id)
-    WHERE t.id = v.id AND t.status = 'included' AND t.block_id = v.block_id
-    RETURNING t.id, t.leg_id, t.order_id, t.purpose, t.attempt, t.txid`,
-};
-
-const REVERTED_LEGS = {
-  name: 'reverted_legs',
-  text: `UPDATE open_leg SET status = 'placed', active_at = NULL, energy = NULL, changed_at = clock_timestamp()
-    WHERE id = ANY ($1::bigint[]) AND status = 'active'`,
-};
-
-const REVERTED_ORDERS = {
-  name: 'reverted_orders',
-  text: `UPDATE open_orders SET status = 'placed', delivered_at = NULL, ends_at = NULL, delivered_energy = NULL
-    WHERE id = ANY ($1::bigint[]) AND status = 'delivered' AND NOT settled`,
-};
-
-const REVERTED_DUE = {
-  name: 'reverted_due',
-  text: `UPDATE open_orders SET reclaimed_at = NULL, next_run_at = clock_timestamp() WHERE id = ANY ($1::bigint[])`,
 };
 
 /** Deletes the reading that was taken at a block which is no longer in the chain. */
@@ -128,21 +38,12 @@ const FORGET_AFTER = {
   text: `UPDATE receiver_energy SET after_energy = NULL, after_block = NULL WHERE order_id = ANY ($1::bigint[])`,
 };
 
-export interface MovedTx {
-  id: bigint;
-  leg_id: bigint;
-  order_id: bigint;
-  purpose: ChainTxPurpose;
-  attempt: number;
-  txid: Buffer;
-}
-
 /** The changes of one database transaction, reported after its commit. */
 interface Included {
-  readonly orders: readonly LockedRow[];
+  readonly orders: readonly LockedTx[];
   readonly moved: readonly MovedTx[];
-  readonly delivered: readonly { id: bigint; kind: OrderKind; age_sec: number }[];
-  readonly reclaimed: readonly { id: bigint; late_sec: number | null }[];
+  readonly delivered: readonly DeliveredOrder[];
+  readonly reclaimed: readonly ReclaimedOrder[];
 }
 
 export interface RevertedTx {
@@ -157,11 +58,6 @@ export interface Applied {
   readonly delivered: readonly bigint[];
   /** Transactions of the block that were not recorded: another session holds a row, or recording failed. */
   readonly left: readonly string[];
-}
-
-/** A locked transaction with its order. */
-export interface LockedRow extends IdentityRow {
-  tx_id: bigint;
 }
 
 interface SendingTx {
@@ -263,23 +159,26 @@ export class Inclusion {
     waiting: readonly SendingTx[],
     ratio: EnergyRatio,
   ): Promise<Included> {
-    const locked = await tx.query<LockedRow>(LOCK_SENDING, [waiting.map(({ id }) => id)]);
+    const locked = await lockSending(
+      tx,
+      waiting.map(({ id }) => id),
+    );
     if (locked.length === 0) return { orders: [], moved: [], delivered: [], reclaimed: [] };
-    const ids = locked.map((row) => row.tx_id);
-    const at = new Date(block.timestampMs);
-    const moved = await tx.query<MovedTx>(MARK_INCLUDED, [ids, block.number, Buffer.from(block.id, 'hex'), at]);
+    const moved = await markIncluded(
+      tx,
+      locked.map((row) => row.tx_id),
+      block,
+    );
     const orders = [...new Set(moved.map((entry) => entry.order_id))];
     const arrived = legsOf(moved, false);
     let delivered: Included['delivered'] = [];
     let reclaimed: Included['reclaimed'] = [];
     if (arrived.length > 0) {
-      await tx.query(ACTIVATE_LEGS, [arrived, at, ratio.totalEnergyLimit, ratio.totalEnergyWeight]);
-      delivered = await tx.query<Included['delivered'][number]>(DELIVER_ORDERS, [orders]);
-      if (delivered.length < orders.length) await tx.query(WAKE_SHORT, [orders]);
+      await activateLegs(tx, arrived, new Date(block.timestampMs), ratio);
+      delivered = await deliverOrders(tx, orders);
+      if (delivered.length < orders.length) await wakeShortOrders(tx, orders);
     }
-    if (arrived.length < moved.length) {
-      reclaimed = await tx.query<Included['reclaimed'][number]>(RECLAIM_ORDERS, [orders]);
-    }
+    if (arrived.length < moved.length) reclaimed = await recordReclaimedOrders(tx, orders);
     return { orders: locked, moved, delivered, reclaimed };
   }
 }
@@ -290,17 +189,19 @@ async function recordReverted(
   tx: Queryable,
   reverted: readonly RevertedTx[],
 ): Promise<{ news: TxNews[]; locked: number }> {
-  const locked = await tx.query<LockedRow>(LOCK_INCLUDED, [reverted.map(({ id }) => id)]);
+  const locked = await lockIncluded(
+    tx,
+    reverted.map(({ id }) => id),
+  );
   const held = new Set(locked.map((row) => row.tx_id));
-  const mine = reverted.filter(({ id }) => held.has(id));
-  const moved = await tx.query<MovedTx>(MARK_REVERTED, [
-    mine.map(({ id }) => id),
-    mine.map(({ blockId }) => Buffer.from(blockId, 'hex')),
-  ]);
+  const moved = await markReverted(
+    tx,
+    reverted.filter(({ id }) => held.has(id)),
+  );
   const orders = moved.map((entry) => entry.order_id);
-  await tx.query(REVERTED_LEGS, [legsOf(moved, false)]);
-  await tx.query(REVERTED_ORDERS, [orders]);
-  await tx.query(REVERTED_DUE, [orders]);
+  await revertLegs(tx, legsOf(moved, false));
+  await revertDeliveries(tx, orders);
+  await wakeRevertedOrders(tx, orders);
   await tx.query(FORGET_AFTER, [orders]);
   return { news: newsOf(moved, locked), locked: locked.length };
 }

@@ -13,9 +13,12 @@ import { solidHeaderOf, solidHeadOf, solidPlaceOf, TronClient } from '../../../p
 import { messageOf } from '../../../domain/errors.js';
 import { Log } from '../../../platform/observability/logger.js';
 import { Database, isDatabaseAway, type Queryable } from '../../../platform/database/database.js';
+import { lockIncluded, markSolid, type LockedTx, type MovedTx } from '../../order-records/block-transitions.js';
+import { markLegsReclaimed } from '../../order-records/leg-transitions.js';
+import { finishOrders, settleOrders, type SettledOrder } from '../../order-records/order-transitions.js';
 import { allOrEach } from '../../../platform/database/all-or-each.js';
 import { forEachConcurrently } from '../../../platform/support/concurrency.js';
-import { Inclusion, newsOf, type RevertedTx, type LockedRow, type MovedTx } from './inclusion.js';
+import { Inclusion, newsOf, type RevertedTx } from './inclusion.js';
 import { identityOf, FulfilmentEvents } from '../fulfilment-events.js';
 
 const PAGE = 2000;
@@ -27,48 +30,6 @@ const WAITING = {
   text: `SELECT id, order_id, txid, block_number, block_id, block_at FROM open_chain_tx
     WHERE status = 'included' AND block_number <= $1 AND (block_number, id) > ($2, $3)
     ORDER BY block_number, id LIMIT ${PAGE_SIZE}`,
-};
-
-/** Skips rows that another session holds, as in inclusion. They still wait at the next pass. */
-const LOCK_WAITING = {
-  name: 'lock_included',
-  text: `SELECT t.id AS tx_id, o.id, o.project_id, o.request_id
-    FROM open_chain_tx t JOIN open_orders o ON o.id = t.order_id JOIN open_leg l ON l.id = t.leg_id
-    WHERE t.id = ANY ($1::bigint[]) AND t.status = 'included'
-    ORDER BY o.id, t.id FOR NO KEY UPDATE OF o, t, l SKIP LOCKED`,
-};
-
-const MARK_SOLID = {
-  name: 'mark_solid',
-  text: `UPDATE open_chain_tx SET status = 'solid' WHERE id = ANY ($1::bigint[]) AND status = 'included' AND block_id = $2
-    RETURNING id, leg_id, order_id, purpose, attempt, txid`,
-};
-
-const RECLAIMED_LEGS = {
-  name: 'reclaimed_legs',
-  text: `UPDATE open_leg SET status = 'reclaimed', changed_at = clock_timestamp() WHERE id = ANY ($1::bigint[]) AND status = 'reclaiming'`,
-};
-
-/** An order is settled once every delivery of it is solid. From then on only the chain's clock makes it due. */
-const SETTLE_ORDERS = {
-  name: 'settle_orders',
-  text: `UPDATE open_orders o SET settled = true, next_run_at = NULL
-    WHERE o.id = ANY ($1::bigint[]) AND o.status = 'delivered' AND NOT o.settled AND NOT EXISTS (
-      SELECT FROM open_leg l WHERE l.order_id = o.id AND l.status <> 'released' AND NOT EXISTS (
-        SELECT FROM open_chain_tx t WHERE t.leg_id = l.id AND t.purpose <> 'reclaim' AND t.status = 'solid'))
-    RETURNING o.id, extract(epoch FROM clock_timestamp() - o.created_at)::float8 AS age_sec`,
-};
-
-/**
- * The last leg has been reclaimed: the order needs no further run, unless it is being undone and still needs its
- * refund.
- */
-const FINISH_ORDERS = {
-  name: 'finish_orders',
-  text: `UPDATE open_orders o SET next_run_at = CASE WHEN o.undoing THEN clock_timestamp() END,
-      needs_attention = o.needs_attention AND o.undoing
-    WHERE o.id = ANY ($1::bigint[]) AND (o.undoing OR NOT EXISTS (
-      SELECT FROM open_leg WHERE order_id = o.id AND status NOT IN ('reclaimed', 'released')))`,
 };
 
 /** Witnesses that must show a transaction in a block, if as many exist: two, as for a proof of death. */
@@ -379,20 +340,25 @@ function agreedOn(txids: readonly string[], answers: readonly WitnessAnswer[]): 
 
 interface Solid {
   /** One row for each transaction that could be locked. */
-  readonly orders: readonly LockedRow[];
+  readonly orders: readonly LockedTx[];
   readonly moved: readonly MovedTx[];
-  readonly settled: readonly { id: bigint; age_sec: number }[];
+  readonly settled: readonly SettledOrder[];
 }
 
 async function recordSolid(tx: Queryable, final: readonly WaitingTx[], block: BlockHead): Promise<Solid> {
-  const locked = await tx.query<LockedRow>(LOCK_WAITING, [final.map((entry) => entry.id)]);
-  const ids = locked.map((row) => row.tx_id);
-  const moved = await tx.query<MovedTx>(MARK_SOLID, [ids, Buffer.from(block.id, 'hex')]);
+  const locked = await lockIncluded(
+    tx,
+    final.map((entry) => entry.id),
+  );
+  const moved = await markSolid(
+    tx,
+    locked.map((row) => row.tx_id),
+    block.id,
+  );
   const orders = [...new Set(moved.map((entry) => entry.order_id))];
   const returned = moved.filter((entry) => entry.purpose === 'reclaim').map((entry) => entry.leg_id);
-  if (returned.length > 0) await tx.query(RECLAIMED_LEGS, [returned]);
-  const settled =
-    returned.length < moved.length ? await tx.query<Solid['settled'][number]>(SETTLE_ORDERS, [orders]) : [];
-  await tx.query(FINISH_ORDERS, [orders]);
+  if (returned.length > 0) await markLegsReclaimed(tx, returned);
+  const settled = returned.length < moved.length ? await settleOrders(tx, orders) : [];
+  await finishOrders(tx, orders);
   return { orders: locked, moved, settled };
 }

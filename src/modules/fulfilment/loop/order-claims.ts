@@ -1,7 +1,4 @@
-/**
- * Claims due orders under a lease and a fencing token, loads them, and releases them with the time of their next run.
- * Postgres is the queue of record. Claims follow the database's clock, rental ends the chain's (docs/interface.md §18).
- */
+/** Claims due orders under a lease and a fencing token, loads them, and releases them with the time of their next run. */
 import { Injectable } from '@nestjs/common';
 import { sleep } from '../../../platform/support/clock.js';
 import { Config } from '../../../platform/config/config.js';
@@ -16,96 +13,18 @@ import type {
 } from '../../../domain/order-state.js';
 import { Database } from '../../../platform/database/database.js';
 import { steadyAgeSec } from '../../../platform/database/confirmed-clock.js';
-import { leaseIsFree } from '../../../platform/database/lease-sql.js';
-import { RECOVERY_HOLD_SEC, RECOVERY_IS_DONE } from '../recovery-condition.js';
+import {
+  claimDueOrders,
+  claimEndedRentals,
+  claimNamedOrders,
+  claimRentalsWithLosses,
+  claimShortRentals,
+  releaseOrders,
+  renewLeases,
+  type OrderClaim,
+} from '../../order-records/order-leases.js';
 import type { Tally, ClaimedLeg, ClaimedOrder, ClaimedTx, ReceiverUsage } from './claimed-order.js';
-import { LOST, readReceiverUsage } from './receiver-usage.js';
-
-/**
- * A claimed order is due again when its lease ends, so that the orders of a dead worker are retried. A next_run_at that
- * differs from lease_until at the release was set by a process that woke the order meanwhile.
- */
-const CLAIMED = `
-  SET lease_until = due.until, next_run_at = due.until, fence = o.fence + 1
-  FROM due WHERE o.id = due.id
-  RETURNING o.id, o.fence`;
-
-/**
- * The chain follower moves orders that only wait for solid blocks, within about a minute. This is the fallback in case
- * no follower did. It is long, since every claim costs a statement, a read and a release, with no other work to do.
- */
-export const SOLID_WAIT = `interval '3 minutes'`;
-
-/** Condition that neither a worker nor the search for lost commits holds the order. */
-const IS_FREE = leaseIsFree('lease_until', `greatest($1, ${RECOVERY_HOLD_SEC.toString()})`, 'statement_timestamp()');
-
-const UNTIL = `clock_timestamp() + $1 * interval '1 second' AS until`;
-
-// Compare with statement_timestamp(): clock_timestamp() may change from row to row, so Postgres would scan the whole
-// index.
-
-const CLAIM_DUE = {
-  name: 'claim_due',
-  text: `WITH due AS (
-    SELECT id, ${UNTIL} FROM open_orders
-     WHERE next_run_at <= statement_timestamp() AND ${IS_FREE}
-       AND ${RECOVERY_IS_DONE}
-     ORDER BY next_run_at LIMIT $2 FOR UPDATE SKIP LOCKED)
-  UPDATE open_orders o ${CLAIMED}`,
-};
-
-const CLAIM_IDS = {
-  name: 'claim_ids',
-  text: `WITH due AS (
-    SELECT id, ${UNTIL} FROM open_orders
-     WHERE id = ANY ($2::bigint[]) AND next_run_at <= statement_timestamp()
-       AND ${IS_FREE}
-       AND ${RECOVERY_IS_DONE}
-     ORDER BY id FOR UPDATE SKIP LOCKED)
-  UPDATE open_orders o ${CLAIMED}`,
-};
-
-/**
- * Rentals whose end the head has reached. Their next_run_at is null until the reclaim begins. Test orders are excluded.
- */
-const CLAIM_ENDING = {
-  name: 'claim_ending',
-  text: `WITH due AS (
-    SELECT id, ${UNTIL} FROM open_orders
-     WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL AND ends_at <= $3
-       AND NOT test AND next_run_at IS NULL AND ${IS_FREE}
-       AND ${RECOVERY_IS_DONE}
-     ORDER BY ends_at LIMIT $2 FOR UPDATE SKIP LOCKED)
-  UPDATE open_orders o ${CLAIMED}`,
-};
-
-/**
- * Running rentals whose stake per sold energy is worth too little at the current ratio ($3), and which end after $4. An
- * index on that figure makes the search free while no rental falls short.
- */
-const CLAIM_SHORT = {
-  name: 'claim_short',
-  text: `WITH due AS (
-    SELECT id, ${UNTIL} FROM open_orders
-     WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL AND sun_per_energy_e6 < $3
-       AND ends_at > $4 AND next_run_at IS NULL AND ${IS_FREE}
-       AND (top_up_after IS NULL OR top_up_after <= statement_timestamp())
-       AND ${RECOVERY_IS_DONE}
-     ORDER BY sun_per_energy_e6 LIMIT $2 FOR UPDATE SKIP LOCKED)
-  UPDATE open_orders o ${CLAIMED}`,
-};
-
-/** Running rentals that end after $3 and whose receiver lost energy by the reclaim of another rental. */
-const CLAIM_LOST = {
-  name: 'claim_lost',
-  text: `WITH due AS (
-    SELECT id, ${UNTIL} FROM open_orders
-     WHERE id IN (${LOST}) AND next_run_at IS NULL AND ${IS_FREE}
-       AND (top_up_after IS NULL OR top_up_after <= statement_timestamp())
-       AND ${RECOVERY_IS_DONE}
-     FOR UPDATE SKIP LOCKED)
-  UPDATE open_orders o ${CLAIMED}`,
-};
+import { readReceiverUsage } from './receiver-usage.js';
 
 const LOAD_ORDERS = {
   name: 'load_orders',
@@ -145,47 +64,6 @@ const LOAD_TALLIES = {
       extract(epoch FROM clock_timestamp() - max(t.created_at))::float8 AS last_age_sec
     FROM open_chain_tx t JOIN open_leg l ON l.id = t.leg_id JOIN pool_wallet w ON w.id = l.wallet_id
     WHERE t.order_id = ANY ($1::bigint[]) AND t.status IN ('dead', 'dropped') GROUP BY t.leg_id, t.purpose`,
-};
-
-/** Locks rows ordered by id. Skips rows that another session holds, so that one held row does not block the others. */
-const HELD = `SELECT o.id, v.delay_ms, v.is_ending FROM open_orders o
-    JOIN unnest($1::bigint[], $2::int[], $3::int[], $4::boolean[]) AS v(id, fence, delay_ms, is_ending)
-      ON o.id = v.id AND o.fence = v.fence
-    ORDER BY o.id FOR NO KEY UPDATE OF o SKIP LOCKED`;
-
-/**
- * Releases a claimed order. Its next run depends on its current state, which the chain follower may have changed
- * meanwhile. A running rental waits for the chain's clock alone, unless it has ended or a top-up is under way. An order
- * whose transactions are in blocks waits until they are solid. Any other order that was woken while leased keeps the
- * earlier time.
- */
-const RELEASE = {
-  name: 'release_orders',
-  text: `WITH held AS (${HELD})
-    UPDATE open_orders o SET lease_until = NULL, next_run_at = CASE
-      WHEN o.status = 'refunded' OR (o.settled AND o.kind = 'activation') OR (o.kind = 'rental' AND NOT EXISTS (
-             SELECT FROM open_leg WHERE order_id = o.id AND status NOT IN ('reclaimed', 'released'))) AND NOT o.undoing THEN NULL
-      WHEN o.status = 'delivered' AND o.settled AND NOT held.is_ending AND NOT EXISTS (
-             SELECT FROM open_chain_tx WHERE order_id = o.id AND purpose = 'reclaim') AND NOT EXISTS (
-             SELECT FROM open_leg WHERE order_id = o.id AND status IN ('reserved', 'placed')) THEN NULL
-      WHEN NOT o.undoing AND (o.status = 'delivered' AND NOT o.settled OR o.reclaimed_at IS NOT NULL)
-        THEN clock_timestamp() + ${SOLID_WAIT}
-      WHEN o.next_run_at IS DISTINCT FROM o.lease_until
-        THEN least(o.next_run_at, clock_timestamp() + held.delay_ms * interval '1 millisecond')
-      ELSE clock_timestamp() + held.delay_ms * interval '1 millisecond' END
-    FROM held WHERE o.id = held.id RETURNING o.id`,
-};
-
-/** Renews only while the order is leased: a renewal after the release must not claim it again. */
-const RENEW = {
-  name: 'renew_leases',
-  text: `WITH held AS (
-      SELECT o.id, clock_timestamp() + $3 * interval '1 second' AS until FROM open_orders o
-        JOIN unnest($1::bigint[], $2::int[]) AS v(id, fence) ON o.id = v.id AND o.fence = v.fence
-       WHERE o.lease_until IS NOT NULL ORDER BY o.id FOR NO KEY UPDATE OF o SKIP LOCKED)
-    UPDATE open_orders o SET lease_until = held.until,
-        next_run_at = CASE WHEN o.next_run_at IS NOT DISTINCT FROM o.lease_until THEN held.until ELSE o.next_run_at END
-      FROM held WHERE o.id = held.id AND o.lease_until IS NOT NULL`,
 };
 
 const STILL_OURS = {
@@ -350,11 +228,6 @@ function isRunning(order: OrderRow, legs: readonly LegRow[], txs: readonly TxRow
   return !txs.some((tx) => tx.purpose === 'reclaim' && own.some(({ id }) => id === tx.leg_id));
 }
 
-interface Claim {
-  readonly id: bigint;
-  readonly fence: number;
-}
-
 export interface Released {
   readonly order: ClaimedOrder;
   /** Delay until the next run of an order that is still under way. */
@@ -372,54 +245,33 @@ export class OrderClaims {
 
   /** Claims and loads up to `limit` orders that are due by the database's clock, oldest first. */
   async claimDue(limit: number): Promise<ClaimedOrder[]> {
-    const claims = await this.database.query<Claim>(CLAIM_DUE, [this.config.worker.leaseSec, limit]);
-    return this.load(claims);
+    return this.load(await claimDueOrders(this.database, this.leaseSec, limit));
   }
 
   /** Claims and loads those of `ids` that are due. */
   async claimNamed(ids: readonly bigint[]): Promise<ClaimedOrder[]> {
-    const claims = await this.database.query<Claim>(CLAIM_IDS, [this.config.worker.leaseSec, ids]);
-    return this.load(claims);
+    return this.load(await claimNamedOrders(this.database, this.leaseSec, ids));
   }
 
   /** Claims and loads up to `limit` rentals that have ended by the chain's clock. */
   async claimEnded(clockMs: number, limit: number): Promise<ClaimedOrder[]> {
-    const claims = await this.database.query<Claim>(CLAIM_ENDING, [
-      this.config.worker.leaseSec,
-      limit,
-      new Date(clockMs),
-    ]);
-    return this.load(claims);
+    return this.load(await claimEndedRentals(this.database, this.leaseSec, limit, new Date(clockMs)));
   }
 
   /** Claims and loads up to `limit` running rentals with less energy than was sold, worst first. */
   async claimShort(limit: number, shortBelowE6: bigint, endsAfterMs: number): Promise<ClaimedOrder[]> {
-    const claims = await this.database.query<Claim>(CLAIM_SHORT, [
-      this.config.worker.leaseSec,
-      limit,
-      shortBelowE6,
-      new Date(endsAfterMs),
-    ]);
-    return this.load(claims);
+    const short = { shortBelowE6, endsAfter: new Date(endsAfterMs) };
+    return this.load(await claimShortRentals(this.database, this.leaseSec, limit, short));
   }
 
   /** Claims and loads up to `limit` running rentals whose receivers lost energy by reclaims of other rentals. */
   async claimWithLosses(limit: number, endsAfterMs: number): Promise<ClaimedOrder[]> {
-    const claims = await this.database.query<Claim>(CLAIM_LOST, [
-      this.config.worker.leaseSec,
-      limit,
-      new Date(endsAfterMs),
-    ]);
-    return this.load(claims);
+    return this.load(await claimRentalsWithLosses(this.database, this.leaseSec, limit, new Date(endsAfterMs)));
   }
 
   /** Renews the leases of claimed orders. Orders that another worker has claimed since are unchanged. */
   async renew(orders: readonly ClaimedOrder[]): Promise<void> {
-    await this.database.query(RENEW, [
-      orders.map((order) => order.id),
-      orders.map((order) => order.fence),
-      this.config.worker.leaseSec,
-    ]);
+    await renewLeases(this.database, orders, this.leaseSec);
   }
 
   /**
@@ -432,7 +284,10 @@ export class OrderClaims {
     let lost = 0;
     for (const restMs of RELEASE_RESTS_MS) {
       if (restMs > 0) await sleep(restMs);
-      const released = await this.releaseUnlocked(left);
+      const released = await releaseOrders(
+        this.database,
+        left.map(({ order: { id, fence }, delayMs, isEnding }) => ({ id, fence, delayMs, isEnding })),
+      );
       const kept = left.filter(({ order }) => !released.has(order.id));
       if (kept.length === 0) break;
       left = await this.findStillHeld(kept);
@@ -442,14 +297,8 @@ export class OrderClaims {
     return orders.length - lost;
   }
 
-  private async releaseUnlocked(orders: readonly Released[]): Promise<Set<bigint>> {
-    const rows = await this.database.query<{ id: bigint }>(RELEASE, [
-      orders.map(({ order }) => order.id),
-      orders.map(({ order }) => order.fence),
-      orders.map(({ delayMs }) => Math.round(delayMs)),
-      orders.map(({ isEnding }) => isEnding),
-    ]);
-    return new Set(rows.map(({ id }) => id));
+  private get leaseSec(): number {
+    return this.config.worker.leaseSec;
   }
 
   private async findStillHeld(orders: readonly Released[]): Promise<Released[]> {
@@ -460,7 +309,7 @@ export class OrderClaims {
   }
 
   /** Loads claimed orders with their legs and transactions, under the fence of their claim. */
-  private async load(claims: readonly Claim[]): Promise<ClaimedOrder[]> {
+  private async load(claims: readonly OrderClaim[]): Promise<ClaimedOrder[]> {
     if (claims.length === 0) return [];
     const ids = claims.map((claim) => claim.id);
     const [orders, legs, txs, tallies] = await Promise.all([

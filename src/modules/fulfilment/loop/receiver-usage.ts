@@ -1,41 +1,18 @@
 /**
- * Finds running rentals whose receiver had a reclaim of another rental, and reads the figures their losses are computed
- * from. Postgres is the queue of record: a reclaim's reading is due until its leftover usage is weighed.
+ * Reads the figures from which losses of running rentals are computed. Postgres is the queue of record: a reclaim's
+ * reading is due until its leftover usage is weighed.
  */
 import { sun } from '../../../domain/units.js';
 import type { Queryable } from '../../../platform/database/database.js';
-import { TOP_UP_LEGS_MAX, TOP_UP_TIME_LEFT_MS } from '../plan/running-rentals.js';
+import { TOP_UP_LEGS_MAX } from '../../../domain/order-state.js';
+import { TOP_UP_COUNT } from '../../order-records/lost-energy-sql.js';
+import { TOP_UP_TIME_LEFT_MS } from '../plan/running-rentals.js';
 import type { ReceiverUsage, ReclaimReading, RunningRental } from './claimed-order.js';
 
 /** Older leftovers have recovered except for a twentieth. TRON: usage recovers within 24 hours. */
 const HORIZON = `interval '3 days'`;
 /** Per receiver: one reclaim every four minutes. */
 const RECLAIMS_MAX = 1000;
-/** Reclaims of rentals that ended together are weighed together, unless one of them takes longer. */
-const TOGETHER_SEC = 60;
-
-const TOP_UPS = `(SELECT count(*) FROM open_leg x WHERE x.order_id = o.id AND x.top_up)`;
-
-/**
- * For each receiver with unweighed reclaims, the rental that carries its top-ups; the same rule as `carrierOf`. $2:
- * maximum number of receivers. $3: the chain time that the rental must outlast.
- */
-export const LOST = `SELECT c.id FROM (
-    SELECT DISTINCT u.receive_address FROM reclaim_usage u JOIN open_chain_tx t ON t.id = u.tx_id
-     WHERE u.weighed_at IS NULL AND t.status IN ('included', 'solid') AND NOT EXISTS (
-       SELECT FROM reclaim_usage m JOIN open_chain_tx s ON s.id = m.tx_id
-        WHERE m.receive_address = u.receive_address AND m.weighed_at IS NULL AND s.status IN ('built', 'signed', 'sending')
-          AND s.created_at > statement_timestamp() - interval '${TOGETHER_SEC.toString()} seconds')
-     LIMIT $2) r
-  CROSS JOIN LATERAL (
-    SELECT o.id FROM pool_wallet w
-      JOIN open_leg l ON l.wallet_id = w.id AND l.receive_address = r.receive_address
-        AND l.status IN ('reserved', 'placed', 'active', 'reclaiming')
-      JOIN open_orders o ON o.id = l.order_id
-     WHERE o.settled AND o.status = 'delivered' AND o.kind = 'rental' AND o.reclaimed_at IS NULL AND o.ends_at > $3
-       AND ${TOP_UPS} < ${TOP_UP_LEGS_MAX.toString()}
-       AND NOT EXISTS (SELECT FROM open_leg x WHERE x.order_id = o.id AND x.status = 'reclaimed')
-     ORDER BY o.ends_at DESC, o.id DESC LIMIT 1) c`;
 
 /**
  * An order may be archived meanwhile. OFFSET 0 keeps the look-up by order, which reads one range of the archive for
@@ -58,7 +35,7 @@ const RENTALS = {
   name: 'rentals_of_receivers',
   text: `SELECT v.receiver, o.id, o.energy, o.ends_at, sum(l.amount_sun)::bigint AS standing_sun,
       max(l.id) FILTER (WHERE l.top_up) AS newest_top_up,
-      o.settled AND ${TOP_UPS} < ${TOP_UP_LEGS_MAX.toString()}
+      o.settled AND ${TOP_UP_COUNT} < ${TOP_UP_LEGS_MAX.toString()}
         AND NOT EXISTS (SELECT FROM open_leg x WHERE x.order_id = o.id AND x.status = 'reclaimed') AS can_be_topped_up
     FROM unnest($1::text[]) AS v(receiver) CROSS JOIN pool_wallet w
       JOIN open_leg l ON l.wallet_id = w.id AND l.receive_address = v.receiver

@@ -11,8 +11,8 @@ import { Config } from '../../../platform/config/config.js';
 import { messageOf } from '../../../domain/errors.js';
 import { Log } from '../../../platform/observability/logger.js';
 import { Database } from '../../../platform/database/database.js';
-import { RECOVERY_HOLD_SEC } from '../recovery-condition.js';
-import { WAKE_ALL } from './clock-watch.js';
+import { wakePostponedOrders } from '../../order-records/order-schedule.js';
+import { RECOVERY_HOLD_SEC } from '../../order-records/recovery-condition.js';
 
 /** If the last search is more recent by the database's clock, the service was hardly absent. */
 const ABSENCE_SEC = 600;
@@ -112,7 +112,7 @@ export class StartupGate {
     const hasEnded = await this.database.transaction(async (tx) => {
       if ((await tx.query(END_SEARCH, [mark])).length === 0) return false;
       // The other server's clock may have been ahead, and its last commits, with the record of that, may be lost.
-      await tx.query(WAKE_ALL, [Math.max(this.config.worker.leaseSec, RECOVERY_HOLD_SEC) + 1]);
+      await wakePostponedOrders(tx, Math.max(this.config.worker.leaseSec, RECOVERY_HOLD_SEC) + 1);
       return true;
     });
     if (hasEnded) this.log.warn({ mark }, 'search for unrecorded transactions finished');

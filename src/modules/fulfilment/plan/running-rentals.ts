@@ -4,7 +4,7 @@
  * Two effects reduce the energy. The network's stake grows: in TRON a delegation is an amount of stake, and its energy
  * is that share of all stake at any moment. And another rental of the receiver ends: see usage-losses.ts.
  */
-import type { TopUpCause } from '../../../domain/order-state.js';
+import { TOP_UP_LEGS_MAX, type TopUpCause } from '../../../domain/order-state.js';
 import { divCeil, type Energy } from '../../../domain/units.js';
 import { energyOfSun, type EnergyRatio } from '../../pool/energy-ratio.js';
 import { isEnding } from './plan.js';
@@ -15,11 +15,6 @@ import type { ClaimedLeg, ClaimedOrder } from '../loop/claimed-order.js';
 const STANDING_MIN_PERCENT = 99n;
 /** A delegation enters a block within seconds. With less time left a top-up would hardly be used. */
 export const TOP_UP_TIME_LEFT_MS = 60_000;
-/**
- * Bounds our cost of one rental. Two cases reach it: the ratio drifts to several times its value, or twenty rentals end
- * beside this one, each with more leftover usage than before.
- */
-export const TOP_UP_LEGS_MAX = 20;
 /** Headroom of each top-up beyond the missing energy, in 1/10,000, so that a rental needs few top-ups. */
 const HEADROOM_BPS = 200n;
 

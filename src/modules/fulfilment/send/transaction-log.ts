@@ -7,29 +7,30 @@ import { Injectable } from '@nestjs/common';
 import { sleep } from '../../../platform/support/clock.js';
 import { allOrEach, type OrderFailure } from '../../../platform/database/all-or-each.js';
 import { Database, type Queryable } from '../../../platform/database/database.js';
-import type { ChainTxPurpose } from '../../../domain/order-state.js';
-import { RECOVERY_IS_DONE } from '../recovery-condition.js';
+import { moveLegsOnTheirWay } from '../../order-records/leg-transitions.js';
+import { placeOrders } from '../../order-records/order-transitions.js';
+import {
+  countSends,
+  dropUnsent,
+  insertBuilt,
+  lockSigned,
+  markDead,
+  markSending,
+  markSigned,
+  uncountSends,
+  type BuiltTx,
+  type FencedTx,
+  type InsertedTx,
+} from '../../order-records/transaction-transitions.js';
 import type { ReceiverReading } from '../plan/reclaim-readings.js';
 
-export interface BuiltRecord {
-  readonly orderId: bigint;
-  readonly fence: number;
-  readonly legId: bigint;
-  readonly walletId: number;
-  readonly purpose: ChainTxPurpose;
-  readonly attempt: number;
-  readonly txid: string;
-  readonly rawData: Buffer;
-  readonly refBlockNumber: number;
-  readonly expiresAtMs: number;
+export interface BuiltRecord extends BuiltTx {
   /** Set for a reclaim if other rentals of its receiver continue. */
   readonly reading: ReceiverReading | undefined;
 }
 
-export interface TxRef {
-  readonly id: bigint;
+export interface TxRef extends FencedTx {
   readonly orderId: bigint;
-  readonly fence: number;
 }
 
 export interface BroadcastRecord {
@@ -40,25 +41,6 @@ export interface BroadcastRecord {
   /** True if the node may have received it; false if no byte was sent, or a gateway refused it. */
   readonly isSent: boolean;
 }
-
-/**
- * A conflict means that the leg has another live transaction, or that the id exists: nothing is recorded and nothing
- * follows. The order's row is locked, so that no session ends a leg between this check of the fence and the insert.
- */
-const RECORD_BUILT = {
-  name: 'record_built',
-  text: `WITH held AS (
-      SELECT o.id FROM open_orders o JOIN (SELECT DISTINCT * FROM unnest($1::bigint[], $2::int[])) AS v(id, fence)
-          ON o.id = v.id AND o.fence = v.fence
-       WHERE ${RECOVERY_IS_DONE} ORDER BY o.id FOR NO KEY UPDATE OF o SKIP LOCKED)
-    INSERT INTO chain_tx (order_id, leg_id, wallet_id, purpose, attempt, status, txid, raw_data, ref_block_number, expires_at)
-    SELECT v.order_id, v.leg_id, v.wallet_id, v.purpose, v.attempt, 'built', v.txid, v.raw_data, v.ref_block, v.expires_at
-      FROM unnest($1::bigint[], $3::bigint[], $4::int[], $5::text[], $6::int[], $7::bytea[], $8::bytea[],
-                  $9::bigint[], $10::timestamptz[])
-        AS v(order_id, leg_id, wallet_id, purpose, attempt, txid, raw_data, ref_block, expires_at)
-      JOIN held ON held.id = v.order_id
-    ON CONFLICT DO NOTHING RETURNING id, leg_id, purpose`,
-};
 
 /**
  * Records the receiver's energy together with the bytes of a reclaim. TRON: a node's answer includes pending
@@ -90,77 +72,12 @@ const RECORD_USAGE = {
     ON CONFLICT DO NOTHING`,
 };
 
-const RECORD_SIGNED = {
-  name: 'record_signed',
-  text: `WITH held AS (
-      SELECT t.id, v.signature FROM unnest($1::bigint[], $2::int[], $3::bytea[]) AS v(id, fence, signature)
-        JOIN open_chain_tx t ON t.id = v.id JOIN open_orders o ON o.id = t.order_id AND o.fence = v.fence
-       WHERE t.status = 'built' ORDER BY t.id FOR NO KEY UPDATE OF t SKIP LOCKED)
-    UPDATE open_chain_tx t SET status = 'signed', signature = held.signature FROM held WHERE t.id = held.id RETURNING t.id`,
-};
-
-const LOCK_SIGNED = {
-  name: 'lock_signed',
-  text: `SELECT t.id FROM unnest($1::bigint[], $2::int[]) AS v(id, fence)
-      JOIN open_chain_tx t ON t.id = v.id JOIN open_orders o ON o.id = t.order_id AND o.fence = v.fence JOIN open_leg l ON l.id = t.leg_id
-    WHERE t.status = 'signed' AND ${RECOVERY_IS_DONE} ORDER BY o.id, t.id FOR NO KEY UPDATE OF o, t, l SKIP LOCKED`,
-};
-
-const MARK_SENDING = {
-  name: 'mark_sending',
-  text: `UPDATE open_chain_tx SET status = 'sending', sent_at = clock_timestamp(), sends = 1
-    WHERE id = ANY ($1::bigint[]) AND status = 'signed' RETURNING id, leg_id, order_id, purpose`,
-};
-
-const MOVE_LEGS = {
-  name: 'legs_on_their_way',
-  text: `UPDATE open_leg SET status = v.status, changed_at = clock_timestamp()
-    FROM unnest($1::bigint[], $2::text[]) AS v(id, status)
-    WHERE open_leg.id = v.id AND (open_leg.status, v.status) IN (('reserved', 'placed'), ('active', 'reclaiming'))`,
-};
-
-const MOVE_ORDERS = {
-  name: 'orders_placed',
-  text: `UPDATE open_orders SET status = 'placed', placed_at = clock_timestamp() WHERE id = ANY ($1::bigint[]) AND status = 'reserved'`,
-};
-
-const DROP = {
-  name: 'drop_unsent',
-  text: `WITH held AS (
-      SELECT t.id FROM unnest($1::bigint[], $2::int[]) AS v(id, fence)
-        JOIN open_chain_tx t ON t.id = v.id JOIN open_orders o ON o.id = t.order_id AND o.fence = v.fence
-       WHERE t.status IN ('built', 'signed') AND ${RECOVERY_IS_DONE} ORDER BY t.id FOR NO KEY UPDATE OF t SKIP LOCKED)
-    UPDATE open_chain_tx t SET status = 'dropped' FROM held WHERE t.id = held.id RETURNING t.id`,
-};
-
-const COUNT_SENDS = {
-  name: 'count_sends',
-  text: `UPDATE open_chain_tx SET sends = sends + 1, sent_at = clock_timestamp()
-    WHERE id IN (SELECT id FROM open_chain_tx WHERE id = ANY ($1::bigint[]) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED)`,
-};
-
-/** A first send is counted before it is tried, so that a crash never hides one. */
-const UNCOUNT_SENDS = {
-  name: 'uncount_sends',
-  text: `UPDATE open_chain_tx SET sends = sends - 1
-    WHERE id IN (SELECT id FROM open_chain_tx WHERE id = ANY ($1::bigint[]) AND sends > 0 ORDER BY id FOR NO KEY UPDATE SKIP LOCKED)`,
-};
-
 /** The same bytes are sent repeatedly. A node's answer is stored only if it differs from its earlier ones. */
 const RECORD_BROADCASTS = {
   name: 'record_broadcasts',
   text: `INSERT INTO broadcast (chain_tx_id, node, answer, message)
     SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) AS v(tx_id, node, answer, message)
      WHERE NOT EXISTS (SELECT FROM broadcast b WHERE b.chain_tx_id = v.tx_id AND b.node = v.node AND b.answer = v.answer)`,
-};
-
-const RECORD_DEAD = {
-  name: 'record_dead',
-  text: `WITH held AS (
-      SELECT t.id, v.evidence FROM unnest($1::bigint[], $2::int[], $3::jsonb[]) AS v(id, fence, evidence)
-        JOIN open_chain_tx t ON t.id = v.id JOIN open_orders o ON o.id = t.order_id AND o.fence = v.fence
-       WHERE t.status = 'sending' ORDER BY t.id FOR NO KEY UPDATE OF t SKIP LOCKED)
-    UPDATE open_chain_tx t SET status = 'dead', evidence = held.evidence FROM held WHERE t.id = held.id RETURNING t.id`,
 };
 
 /** Pauses before each try to write skipped rows. Our own sessions hold rows for milliseconds. */
@@ -179,27 +96,6 @@ async function withSecondTries<T extends { readonly id: bigint }>(
     for (const { id } of await write(left)) written.add(id);
   }
   return written;
-}
-
-interface InsertedTx {
-  readonly id: bigint;
-  readonly leg_id: bigint;
-  readonly purpose: string;
-}
-
-async function insertBuilt(tx: Queryable, built: readonly BuiltRecord[]): Promise<readonly InsertedTx[]> {
-  return tx.query<InsertedTx>(RECORD_BUILT, [
-    built.map((record) => record.orderId),
-    built.map((record) => record.fence),
-    built.map((record) => record.legId),
-    built.map((record) => record.walletId),
-    built.map((record) => record.purpose),
-    built.map((record) => record.attempt),
-    built.map((record) => Buffer.from(record.txid, 'hex')),
-    built.map((record) => record.rawData),
-    built.map((record) => record.refBlockNumber),
-    built.map((record) => new Date(record.expiresAtMs)),
-  ]);
 }
 
 async function insertUsage(
@@ -247,14 +143,7 @@ export class TransactionLog {
 
   /** Records signatures. Returns the ids that were still under this claim. */
   async recordSigned(signed: readonly (TxRef & { readonly signature: Buffer })[]): Promise<Set<bigint>> {
-    const recorded = await withSecondTries(signed, (some) =>
-      this.database.query<{ id: bigint }>(RECORD_SIGNED, [
-        some.map((record) => record.id),
-        some.map((record) => record.fence),
-        some.map((record) => record.signature),
-      ]),
-    );
-    return recorded;
+    return withSecondTries(signed, (some) => markSigned(this.database, some));
   }
 
   /**
@@ -272,7 +161,7 @@ export class TransactionLog {
         left,
         ({ orderId }) => orderId,
         async (few) => {
-          rows.push(...(await this.database.transaction((tx) => this.markSending(tx, few))));
+          rows.push(...(await this.database.transaction((tx) => moveToSending(tx, few))));
         },
       );
       failed.push(...faults);
@@ -284,7 +173,7 @@ export class TransactionLog {
   /** Drops transactions that were never sent. */
   async recordDropped(refs: readonly TxRef[]): Promise<void> {
     if (refs.length === 0) return;
-    await this.database.query(DROP, [refs.map((ref) => ref.id), refs.map((ref) => ref.fence)]);
+    await dropUnsent(this.database, refs);
   }
 
   /**
@@ -295,8 +184,8 @@ export class TransactionLog {
     records: readonly BroadcastRecord[],
     { resent = [], unheard = [] }: { readonly resent?: readonly bigint[]; readonly unheard?: readonly bigint[] },
   ): Promise<void> {
-    if (resent.length > 0) await this.database.query(COUNT_SENDS, [resent]);
-    if (unheard.length > 0) await this.database.query(UNCOUNT_SENDS, [unheard]);
+    if (resent.length > 0) await countSends(this.database, resent);
+    if (unheard.length > 0) await uncountSends(this.database, unheard);
     if (records.length > 0) {
       await this.database.query(RECORD_BROADCASTS, [
         records.map((record) => record.txId),
@@ -309,29 +198,21 @@ export class TransactionLog {
 
   /** Records proofs of death. Returns the ids that were still undecided. */
   async recordDead(proofs: readonly (TxRef & { readonly evidence: object })[]): Promise<Set<bigint>> {
-    const recorded = await withSecondTries(proofs, (some) =>
-      this.database.query<{ id: bigint }>(RECORD_DEAD, [
-        some.map((proof) => proof.id),
-        some.map((proof) => proof.fence),
-        some.map((proof) => JSON.stringify(proof.evidence)),
-      ]),
-    );
-    return recorded;
+    return withSecondTries(proofs, (some) => markDead(this.database, some));
   }
+}
 
-  private async markSending(tx: Queryable, refs: readonly TxRef[]): Promise<{ id: bigint }[]> {
-    const params = [refs.map((ref) => ref.id), refs.map((ref) => ref.fence)];
-    const locked = await tx.query<{ id: bigint }>(LOCK_SIGNED, params);
-    if (locked.length === 0) return [];
-    const rows = await tx.query<{ id: bigint; leg_id: bigint; order_id: bigint; purpose: ChainTxPurpose }>(
-      MARK_SENDING,
-      [locked.map((row) => row.id)],
-    );
-    await tx.query(MOVE_LEGS, [
-      rows.map((row) => row.leg_id),
-      rows.map((row) => (row.purpose === 'reclaim' ? 'reclaiming' : 'placed')),
-    ]);
-    await tx.query(MOVE_ORDERS, [rows.map((row) => row.order_id)]);
-    return rows;
-  }
+async function moveToSending(tx: Queryable, refs: readonly TxRef[]): Promise<readonly { id: bigint }[]> {
+  const locked = await lockSigned(tx, refs);
+  if (locked.length === 0) return [];
+  const sending = await markSending(tx, locked);
+  await moveLegsOnTheirWay(
+    tx,
+    sending.map((row) => ({ id: row.leg_id, status: row.purpose === 'reclaim' ? 'reclaiming' : 'placed' })),
+  );
+  await placeOrders(
+    tx,
+    sending.map((row) => row.order_id),
+  );
+  return sending;
 }

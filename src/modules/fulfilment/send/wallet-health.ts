@@ -10,6 +10,7 @@ import { messageOf } from '../../../domain/errors.js';
 import { Log } from '../../../platform/observability/logger.js';
 import { DELEGATION_MIN_SUN } from '../../pool/energy-ratio.js';
 import { Database } from '../../../platform/database/database.js';
+import { wakeUnsignedReclaims } from '../../order-records/order-schedule.js';
 import { ChainView, type View } from '../follow/chain-view.js';
 import { forEachConcurrently } from '../../../platform/support/concurrency.js';
 import { lineOf } from '../../../platform/support/foreign-text.js';
@@ -45,20 +46,6 @@ const SIGNED = {
       delivery_fault = CASE WHEN w.delivery_held_until IS NOT NULL THEN w.delivery_fault END
     FROM (SELECT id FROM pool_wallet WHERE id = ANY ($1::integer[]) AND sign_failures > 0 ORDER BY id FOR NO KEY UPDATE) v
     WHERE w.id = v.id RETURNING w.id, w.address, w.delivery_fault`,
-};
-
-/**
- * Makes reclaims due that pause because they could not be signed. A claimed order keeps the earlier time at its release.
- */
-const WAKE_RECLAIMS = {
-  name: 'wake_reclaims',
-  text: `UPDATE open_orders o SET next_run_at = clock_timestamp()
-    FROM (SELECT id FROM open_orders d WHERE next_run_at > clock_timestamp() AND EXISTS (
-            SELECT FROM open_leg l JOIN open_chain_tx t ON t.leg_id = l.id
-             WHERE l.order_id = d.id AND l.wallet_id = ANY ($1::integer[]) AND l.status IN ('active', 'reclaiming')
-               AND t.purpose = 'reclaim' AND t.status = 'dropped' AND t.signature IS NULL)
-           ORDER BY id FOR NO KEY UPDATE SKIP LOCKED) v
-    WHERE o.id = v.id`,
 };
 
 /** An existing hold is unchanged: repeated refusals must not prolong it. */
@@ -159,7 +146,11 @@ export class WalletHealth {
     if (walletIds.length === 0) return;
     const rows = await this.database.query<Changed & { id: number }>(SIGNED, [[...new Set(walletIds)]]);
     this.report(rows);
-    if (rows.length > 0) await this.database.query(WAKE_RECLAIMS, [rows.map(({ id }) => id)]);
+    if (rows.length === 0) return;
+    await wakeUnsignedReclaims(
+      this.database,
+      rows.map(({ id }) => id),
+    );
   }
 
   /**

@@ -1,0 +1,196 @@
+/** Moves legs from state to state, and reserves capacity for further ones. */
+import { LEGS_MAX, type OrderKind, type TopUpCause } from '../../domain/order-state.js';
+import type { Sun } from '../../domain/units.js';
+import type { Queryable } from '../../platform/database/database.js';
+
+/** Capacity for further legs of an order. `slackSun` is what a leg may lack. */
+export interface Reservation {
+  readonly orderId: bigint;
+  readonly receiver: string;
+  readonly amountSun: bigint;
+  readonly slackSun: Sun;
+}
+
+const RESERVE_TOP_UP = {
+  name: 'reserve_top_up',
+  text: `SELECT reserve_capacity($1, 'rental', $2, $3, $4)`,
+};
+
+/** Reserves a further leg for the missing energy of an undelivered rental. Throws a refusal without capacity. */
+export async function reserveMissing(tx: Queryable, reservation: Reservation): Promise<void> {
+  const { orderId, receiver, amountSun, slackSun } = reservation;
+  await tx.query(RESERVE_TOP_UP, [orderId, receiver, amountSun, slackSun]);
+}
+
+/** The limit of legs counts from the existing ones: a move or a top-up may be spread over as many legs as an order. */
+const RESERVE = {
+  name: 'reserve_further',
+  text: `SELECT reserve_capacity($1, $2, $3, $4, $5,
+    (SELECT coalesce(max(leg_no), 0) FROM open_leg WHERE order_id = $1)::integer + ${LEGS_MAX.toString()})`,
+};
+
+/** Reserves further legs, as many as a new order may have. Throws a refusal without capacity. */
+export async function reserveFurther(tx: Queryable, kind: OrderKind, reservation: Reservation): Promise<void> {
+  const { orderId, receiver, amountSun, slackSun } = reservation;
+  await tx.query(RESERVE, [orderId, kind, receiver, amountSun, slackSun]);
+}
+
+const MARK_TOP_UP = {
+  name: 'mark_top_up',
+  text: `UPDATE open_leg SET top_up = true, top_up_cause = $3 WHERE order_id = $1 AND leg_no > $2 AND status = 'reserved'`,
+};
+
+/** Marks the reserved legs after `afterLegNo` as top-ups of a running rental. */
+export async function markTopUps(
+  tx: Queryable,
+  orderId: bigint,
+  afterLegNo: number,
+  cause: TopUpCause | undefined,
+): Promise<void> {
+  await tx.query(MARK_TOP_UP, [orderId, afterLegNo, cause ?? null]);
+}
+
+const KEEP_AGE = {
+  name: 'keep_leg_age',
+  text: `UPDATE open_leg SET changed_at = least(changed_at, clock_timestamp() - $2 * interval '1 second')
+    WHERE order_id = $1 AND status = 'reserved'`,
+};
+
+/** Dates an order's reserved legs back to an age of at least `ageSec`. */
+export async function keepLegAge(tx: Queryable, orderId: bigint, ageSec: number): Promise<void> {
+  await tx.query(KEEP_AGE, [orderId, ageSec]);
+}
+
+/**
+ * An unsent leg of the later clock has an age of zero until the new clock catches up. It waits from now on, so that its
+ * order is refunded in time if it cannot be delivered.
+ */
+const RESTART_WAITS = `UPDATE open_leg SET changed_at = clock_timestamp() WHERE id IN (
+    SELECT id FROM open_leg WHERE status IN ('reserved', 'placed') AND changed_at > clock_timestamp()
+     ORDER BY id LIMIT 20000 FOR NO KEY UPDATE SKIP LOCKED)`;
+
+/** Dates unsent legs of a later clock to the present. */
+export async function restartLegWaits(tx: Queryable): Promise<void> {
+  await tx.query(RESTART_WAITS);
+}
+
+const RELEASE = {
+  name: 'release_legs',
+  text: `UPDATE open_leg SET status = 'released', changed_at = clock_timestamp()
+    WHERE id = ANY ($1::bigint[]) AND status IN ('reserved', 'placed') RETURNING id, kind, wallet_id, amount_sun`,
+};
+
+export interface ReleasedLeg {
+  readonly id: bigint;
+  readonly kind: OrderKind;
+  readonly wallet_id: number;
+  readonly amount_sun: bigint;
+}
+
+/** Releases legs that can no longer deliver. Returns those that were still open; the caller returns their capacity. */
+export async function releaseLegs(tx: Queryable, legIds: readonly bigint[]): Promise<ReleasedLeg[]> {
+  return tx.query<ReleasedLeg>(RELEASE, [legIds]);
+}
+
+const MOVE_LEGS = {
+  name: 'legs_on_their_way',
+  text: `UPDATE open_leg SET status = v.status, changed_at = clock_timestamp()
+    FROM unnest($1::bigint[], $2::text[]) AS v(id, status)
+    WHERE open_leg.id = v.id AND (open_leg.status, v.status) IN (('reserved', 'placed'), ('active', 'reclaiming'))`,
+};
+
+/** A leg with the state that it has while its transaction is on its way. */
+export interface LegOnItsWay {
+  readonly id: bigint;
+  readonly status: 'placed' | 'reclaiming';
+}
+
+/** Marks legs whose transactions are about to be sent. */
+export async function moveLegsOnTheirWay(tx: Queryable, legs: readonly LegOnItsWay[]): Promise<void> {
+  await tx.query(MOVE_LEGS, [legs.map(({ id }) => id), legs.map(({ status }) => status)]);
+}
+
+/** TRON: energy of a delegation = floor(sun / 10^6 × TotalEnergyLimit / TotalEnergyWeight). */
+const ACTIVATE = {
+  name: 'activate_legs',
+  text: `UPDATE open_leg SET status = 'active', active_at = $2, changed_at = clock_timestamp(),
+      energy = CASE kind WHEN 'rental' THEN div(amount_sun::numeric * $3::numeric, 1000000 * $4::numeric)::bigint END
+    WHERE id = ANY ($1::bigint[]) AND status = 'placed'`,
+};
+
+/** The network's two numbers that turn stake into energy. */
+interface StakeRatio {
+  readonly totalEnergyLimit: bigint;
+  readonly totalEnergyWeight: bigint;
+}
+
+/** Marks placed legs as active at block time `at`, with the energy of their stake at this ratio. */
+export async function activateLegs(
+  tx: Queryable,
+  legIds: readonly bigint[],
+  at: Date,
+  ratio: StakeRatio,
+): Promise<void> {
+  await tx.query(ACTIVATE, [legIds, at, ratio.totalEnergyLimit, ratio.totalEnergyWeight]);
+}
+
+const REVERT = {
+  name: 'reverted_legs',
+  text: `UPDATE open_leg SET status = 'placed', active_at = NULL, energy = NULL, changed_at = clock_timestamp()
+    WHERE id = ANY ($1::bigint[]) AND status = 'active'`,
+};
+
+/** Returns active legs to `placed`, because their block was reverted. */
+export async function revertLegs(tx: Queryable, legIds: readonly bigint[]): Promise<void> {
+  await tx.query(REVERT, [legIds]);
+}
+
+const RECLAIM = {
+  name: 'reclaimed_legs',
+  text: `UPDATE open_leg SET status = 'reclaimed', changed_at = clock_timestamp() WHERE id = ANY ($1::bigint[]) AND status = 'reclaiming'`,
+};
+
+/** Marks legs as reclaimed whose undelegations are solid. */
+export async function markLegsReclaimed(tx: Queryable, legIds: readonly bigint[]): Promise<void> {
+  await tx.query(RECLAIM, [legIds]);
+}
+
+const CLOSE = `UPDATE open_leg SET status = 'reclaimed', closed_at = $2, closed_by_txid = $3, closed_reason = $4, changed_at = clock_timestamp()
+  WHERE id = ANY ($1::bigint[]) AND status IN ('active', 'reclaiming') RETURNING id`;
+
+/** The evidence that a foreign act ended legs. */
+export interface LegEvidence {
+  /** By the chain's clock. */
+  readonly at: Date;
+  /** Id of the undelegation, in hex. */
+  readonly txid: string | undefined;
+  readonly reason: string | undefined;
+}
+
+/** Marks legs as reclaimed that a foreign act ended. Returns their number. */
+export async function markLegsClosed(
+  tx: Queryable,
+  legIds: readonly bigint[],
+  { at, txid, reason }: LegEvidence,
+): Promise<number> {
+  const act = txid === undefined ? null : Buffer.from(txid, 'hex');
+  return (await tx.query(CLOSE, [legIds, at, act, reason ?? null])).length;
+}
+
+/**
+ * Closes final activations: nothing of them is ever reclaimed, and closed legs are not read again. It also covers
+ * activations that a process of the previous version settled.
+ */
+const END_ACTIVATIONS = {
+  name: 'pool_end_activations',
+  text: `UPDATE open_leg l SET status = 'reclaimed', closed_at = l.active_at, closed_reason = 'activated: nothing is to be reclaimed'
+    FROM (SELECT l.id FROM open_leg l JOIN open_orders o ON o.id = l.order_id
+           WHERE l.wallet_id = $1 AND l.kind = 'activation' AND l.status = 'active' AND o.settled
+           ORDER BY l.id LIMIT 5000 FOR NO KEY UPDATE OF l SKIP LOCKED) ended
+    WHERE l.id = ended.id`,
+};
+
+/** Closes a wallet's final activations. */
+export async function closeActivations(database: Queryable, walletId: number): Promise<void> {
+  await database.query(END_ACTIVATIONS, [walletId]);
+}

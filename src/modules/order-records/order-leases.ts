@@ -1,0 +1,214 @@
+/**
+ * Claims, renews and releases orders: writes leases, fencing tokens and the next run. Postgres is the queue of record.
+ * Claims follow the database's clock, rental ends the chain's (docs/interface.md §18).
+ */
+import type { Queryable } from '../../platform/database/database.js';
+import { leaseIsFree } from '../../platform/database/lease-sql.js';
+import { LOST } from './lost-energy-sql.js';
+import { RECOVERY_HOLD_SEC, RECOVERY_IS_DONE } from './recovery-condition.js';
+
+/** A claimed order. A write with another fence changes nothing. */
+export interface OrderClaim {
+  readonly id: bigint;
+  readonly fence: number;
+}
+
+/** An order to release, with its next run if it is still under way. */
+export interface OrderRelease extends OrderClaim {
+  readonly delayMs: number;
+  /** True for a rental whose end the head has reached. */
+  readonly isEnding: boolean;
+}
+
+/**
+ * A claimed order is due again when its lease ends, so that the orders of a dead worker are retried. A next_run_at that
+ * differs from lease_until at the release was set by a process that woke the order meanwhile.
+ */
+const CLAIMED = `
+  SET lease_until = due.until, next_run_at = due.until, fence = o.fence + 1
+  FROM due WHERE o.id = due.id
+  RETURNING o.id, o.fence`;
+
+/**
+ * The chain follower moves orders that only wait for solid blocks, within about a minute. This is the fallback in case
+ * no follower did. It is long, since every claim costs a statement, a read and a release, with no other work to do.
+ */
+export const SOLID_WAIT = `interval '3 minutes'`;
+
+/** Condition that neither a worker nor the search for lost commits holds the order. */
+const IS_FREE = leaseIsFree('lease_until', `greatest($1, ${RECOVERY_HOLD_SEC.toString()})`, 'statement_timestamp()');
+
+const UNTIL = `clock_timestamp() + $1 * interval '1 second' AS until`;
+
+// Compare with statement_timestamp(): clock_timestamp() may change from row to row, so Postgres would scan the whole
+// index.
+
+const CLAIM_DUE = {
+  name: 'claim_due',
+  text: `WITH due AS (
+    SELECT id, ${UNTIL} FROM open_orders
+     WHERE next_run_at <= statement_timestamp() AND ${IS_FREE}
+       AND ${RECOVERY_IS_DONE}
+     ORDER BY next_run_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+  UPDATE open_orders o ${CLAIMED}`,
+};
+
+/** Claims up to `limit` orders that are due by the database's clock, oldest first. */
+export async function claimDueOrders(database: Queryable, leaseSec: number, limit: number): Promise<OrderClaim[]> {
+  return database.query<OrderClaim>(CLAIM_DUE, [leaseSec, limit]);
+}
+
+const CLAIM_IDS = {
+  name: 'claim_ids',
+  text: `WITH due AS (
+    SELECT id, ${UNTIL} FROM open_orders
+     WHERE id = ANY ($2::bigint[]) AND next_run_at <= statement_timestamp()
+       AND ${IS_FREE}
+       AND ${RECOVERY_IS_DONE}
+     ORDER BY id FOR UPDATE SKIP LOCKED)
+  UPDATE open_orders o ${CLAIMED}`,
+};
+
+/** Claims those of `ids` that are due. */
+export async function claimNamedOrders(
+  database: Queryable,
+  leaseSec: number,
+  ids: readonly bigint[],
+): Promise<OrderClaim[]> {
+  return database.query<OrderClaim>(CLAIM_IDS, [leaseSec, ids]);
+}
+
+/**
+ * Rentals whose end the head has reached. Their next_run_at is null until the reclaim begins. Test orders are excluded.
+ */
+const CLAIM_ENDING = {
+  name: 'claim_ending',
+  text: `WITH due AS (
+    SELECT id, ${UNTIL} FROM open_orders
+     WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL AND ends_at <= $3
+       AND NOT test AND next_run_at IS NULL AND ${IS_FREE}
+       AND ${RECOVERY_IS_DONE}
+     ORDER BY ends_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+  UPDATE open_orders o ${CLAIMED}`,
+};
+
+/** Claims up to `limit` rentals that ended at `clock` or before, by the chain's clock. */
+export async function claimEndedRentals(
+  database: Queryable,
+  leaseSec: number,
+  limit: number,
+  clock: Date,
+): Promise<OrderClaim[]> {
+  return database.query<OrderClaim>(CLAIM_ENDING, [leaseSec, limit, clock]);
+}
+
+/**
+ * Running rentals whose stake per sold energy is worth too little at the current ratio ($3), and which end after $4. An
+ * index on that figure makes the search free while no rental falls short.
+ */
+const CLAIM_SHORT = {
+  name: 'claim_short',
+  text: `WITH due AS (
+    SELECT id, ${UNTIL} FROM open_orders
+     WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL AND sun_per_energy_e6 < $3
+       AND ends_at > $4 AND next_run_at IS NULL AND ${IS_FREE}
+       AND (top_up_after IS NULL OR top_up_after <= statement_timestamp())
+       AND ${RECOVERY_IS_DONE}
+     ORDER BY sun_per_energy_e6 LIMIT $2 FOR UPDATE SKIP LOCKED)
+  UPDATE open_orders o ${CLAIMED}`,
+};
+
+/** Rentals with less stake per sold energy, in sun × 10^6, that end after this chain time. */
+interface ShortRentals {
+  readonly shortBelowE6: bigint;
+  readonly endsAfter: Date;
+}
+
+/** Claims up to `limit` running rentals with less energy than was sold, worst first. */
+export async function claimShortRentals(
+  database: Queryable,
+  leaseSec: number,
+  limit: number,
+  { shortBelowE6, endsAfter }: ShortRentals,
+): Promise<OrderClaim[]> {
+  return database.query<OrderClaim>(CLAIM_SHORT, [leaseSec, limit, shortBelowE6, endsAfter]);
+}
+
+/** Running rentals that end after $3 and whose receiver lost energy by the reclaim of another rental. */
+const CLAIM_LOST = {
+  name: 'claim_lost',
+  text: `WITH due AS (
+    SELECT id, ${UNTIL} FROM open_orders
+     WHERE id IN (${LOST}) AND next_run_at IS NULL AND ${IS_FREE}
+       AND (top_up_after IS NULL OR top_up_after <= statement_timestamp())
+       AND ${RECOVERY_IS_DONE}
+     FOR UPDATE SKIP LOCKED)
+  UPDATE open_orders o ${CLAIMED}`,
+};
+
+/** Claims up to `limit` running rentals whose receivers lost energy by reclaims of other rentals. */
+export async function claimRentalsWithLosses(
+  database: Queryable,
+  leaseSec: number,
+  limit: number,
+  endsAfter: Date,
+): Promise<OrderClaim[]> {
+  return database.query<OrderClaim>(CLAIM_LOST, [leaseSec, limit, endsAfter]);
+}
+
+/** Locks rows ordered by id. Skips rows that another session holds, so that one held row does not block the others. */
+const HELD = `SELECT o.id, v.delay_ms, v.is_ending FROM open_orders o
+    JOIN unnest($1::bigint[], $2::int[], $3::int[], $4::boolean[]) AS v(id, fence, delay_ms, is_ending)
+      ON o.id = v.id AND o.fence = v.fence
+    ORDER BY o.id FOR NO KEY UPDATE OF o SKIP LOCKED`;
+
+/**
+ * Releases a claimed order. Its next run depends on its current state, which the chain follower may have changed
+ * meanwhile. A running rental waits for the chain's clock alone, unless it has ended or a top-up is under way. An order
+ * whose transactions are in blocks waits until they are solid. Any other order that was woken while leased keeps the
+ * earlier time.
+ */
+const RELEASE = {
+  name: 'release_orders',
+  text: `WITH held AS (${HELD})
+    UPDATE open_orders o SET lease_until = NULL, next_run_at = CASE
+      WHEN o.status = 'refunded' OR (o.settled AND o.kind = 'activation') OR (o.kind = 'rental' AND NOT EXISTS (
+             SELECT FROM open_leg WHERE order_id = o.id AND status NOT IN ('reclaimed', 'released'))) AND NOT o.undoing THEN NULL
+      WHEN o.status = 'delivered' AND o.settled AND NOT held.is_ending AND NOT EXISTS (
+             SELECT FROM open_chain_tx WHERE order_id = o.id AND purpose = 'reclaim') AND NOT EXISTS (
+             SELECT FROM open_leg WHERE order_id = o.id AND status IN ('reserved', 'placed')) THEN NULL
+      WHEN NOT o.undoing AND (o.status = 'delivered' AND NOT o.settled OR o.reclaimed_at IS NOT NULL)
+        THEN clock_timestamp() + ${SOLID_WAIT}
+      WHEN o.next_run_at IS DISTINCT FROM o.lease_until
+        THEN least(o.next_run_at, clock_timestamp() + held.delay_ms * interval '1 millisecond')
+      ELSE clock_timestamp() + held.delay_ms * interval '1 millisecond' END
+    FROM held WHERE o.id = held.id RETURNING o.id`,
+};
+
+/** Releases orders that their claims still hold and no other session locks. Returns their ids. */
+export async function releaseOrders(database: Queryable, releases: readonly OrderRelease[]): Promise<Set<bigint>> {
+  const rows = await database.query<{ id: bigint }>(RELEASE, [
+    releases.map(({ id }) => id),
+    releases.map(({ fence }) => fence),
+    releases.map(({ delayMs }) => Math.round(delayMs)),
+    releases.map(({ isEnding }) => isEnding),
+  ]);
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** Renews only while the order is leased: a renewal after the release must not claim it again. */
+const RENEW = {
+  name: 'renew_leases',
+  text: `WITH held AS (
+      SELECT o.id, clock_timestamp() + $3 * interval '1 second' AS until FROM open_orders o
+        JOIN unnest($1::bigint[], $2::int[]) AS v(id, fence) ON o.id = v.id AND o.fence = v.fence
+       WHERE o.lease_until IS NOT NULL ORDER BY o.id FOR NO KEY UPDATE OF o SKIP LOCKED)
+    UPDATE open_orders o SET lease_until = held.until,
+        next_run_at = CASE WHEN o.next_run_at IS NOT DISTINCT FROM o.lease_until THEN held.until ELSE o.next_run_at END
+      FROM held WHERE o.id = held.id AND o.lease_until IS NOT NULL`,
+};
+
+/** Renews the leases of claimed orders. Orders that another worker has claimed since are unchanged. */
+export async function renewLeases(database: Queryable, claims: readonly OrderClaim[], leaseSec: number): Promise<void> {
+  await database.query(RENEW, [claims.map(({ id }) => id), claims.map(({ fence }) => fence), leaseSec]);
+}
