@@ -5,6 +5,7 @@
 import { Injectable } from '@nestjs/common';
 import { UNDELEGATE_TYPE } from '../../platform/chain/transaction-owner.js';
 import { TronClient } from '../../platform/chain/tron.client.js';
+import { sleep } from '../../platform/support/clock.js';
 import { Log } from '../../platform/observability/logger.js';
 import type { EndedOrder } from '../order-records/order-transitions.js';
 import { closeLegs, holdPair } from '../pool/leg-closing.js';
@@ -14,6 +15,11 @@ import { runForAct } from './run-for-act.js';
 import { identityOf, FulfilmentEvents } from '../fulfilment/fulfilment-events.js';
 
 const ACTS_MAX = 200;
+/**
+ * Pause before the chain is read again for an act without effect. The backend that answered may lag behind the one that
+ * showed the act's block.
+ */
+const REST_MS = 3000;
 
 /** Unrecorded acts that may have ended a delegation and are not matched with legs yet. */
 const OPEN_ACTS = `SELECT encode(o.txid, 'hex') AS txid, o.wallet_id, w.address, o.receive_address, o.amount_sun, o.block_number, o.block_at
@@ -60,26 +66,41 @@ export class ForeignUndelegations {
   /** Processes acts that are not accounted for. Throws ChainUnavailableError. */
   async closeLegs(): Promise<void> {
     const acts = await this.database.query<ActRow>(OPEN_ACTS, [UNDELEGATE_TYPE, ACTS_MAX]);
-    for (const act of acts) await runForAct(this.log, act.txid, () => this.closeLegsOfAct(act));
+    const effectless: ActRow[] = [];
+    for (const act of acts) {
+      await runForAct(this.log, act.txid, async () => {
+        if (!(await this.closeLegsOfAct(act, false))) effectless.push(act);
+      });
+    }
+    if (effectless.length === 0) return;
+    await sleep(REST_MS);
+    for (const act of effectless) {
+      await runForAct(this.log, act.txid, async () => {
+        await this.closeLegsOfAct(act, true);
+      });
+    }
   }
 
-  private async closeLegsOfAct(act: ActRow): Promise<void> {
+  /** Returns false if the act seems to have had no effect. Records that only if it `isConfirmed`. */
+  private async closeLegsOfAct(act: ActRow, isConfirmed: boolean): Promise<boolean> {
     const missing = await shortfallOf(this.database, this.client, {
       wallet: { id: act.wallet_id, address: act.address },
       receiver: act.receive_address,
       // A node below this height may still show the stake that the act ended.
       leastHeight: act.block_number,
     });
+    if (missing.most === 0n && !isConfirmed) return false;
     const outcome = await this.database.transaction(async (tx) => account(tx, act, missing));
-    if (outcome === undefined) return;
+    if (outcome === undefined) return true;
     const fields = { txid: act.txid, wallet: act.address, receiver: act.receive_address };
     if (outcome.legs === 0) {
       this.log.warn(fields, 'foreign undelegation affected no order');
-      return;
+      return true;
     }
     for (const order of outcome.ended) this.fulfilmentEvents.reportReclaimed(identityOf(order), order.late_sec);
     const orders = outcome.ended.map(({ id }) => id.toString());
     this.log.error({ ...fields, legs: outcome.legs, orders }, 'foreign undelegation ended delegations of orders');
+    return true;
   }
 }
 

@@ -164,6 +164,30 @@ describe('an undelegation by the wallet’s owner', () => {
   });
 });
 
+it('an undelegation by the wallet’s owner ends a rental although a stale backend still shows its delegation', async () => {
+  const worker = await SteppedWorker.open();
+  const key = await settledOrder(worker, receivers[0]);
+  const delegated = { frozen_balance_for_energy: Number(await soldSun(key)) };
+  const txid = await act('undelegateresource', await soldSun(key), receivers[0]!);
+  await mine(SOLID_LAG + 1);
+  await worker.followChain();
+  await worker.search();
+  let stale = 1;
+  solid.before = (path) => {
+    if (path !== SUM || stale === 0) return undefined;
+    stale -= 1;
+    return { says: JSON.stringify({ delegatedResource: [delegated] }) };
+  };
+  await worker.part(ForeignUndelegations).closeLegs();
+  solid.rest();
+  await worker.part(ForeignUndelegations).closeLegs();
+  const [leg] = await api.database.query<{ txid: string | null }>(
+    `SELECT encode(l.closed_by_txid, 'hex') AS txid FROM leg l JOIN orders o ON o.id = l.order_id WHERE o.key = $1`,
+    [key],
+  );
+  expect(leg?.txid).toBe(txid);
+});
+
 describe('two rentals of the same amount to one receiver', () => {
   const open = async (): Promise<readonly string[]> => {
     const rows = await api.database.query<{ key: string }>(
