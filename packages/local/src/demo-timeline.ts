@@ -141,11 +141,11 @@ function soldAs(order: PlannedOrder, terms: SaleTerms, rates: Rates, pool: Stake
   return { ...sold, ...times, wallet, amountSun, deliveredEnergy: isRefunded ? undefined : held };
 }
 
-/** Sizes a delegation as the service does: rounded up, plus a margin for each day. */
+/** Sizes a delegation as the service does: a margin for each day, rounded up to whole TRX. */
 function sunFor(energy: bigint, durationSec: number, { energyLimit, energyWeight }: SaleTerms): bigint {
   const exact = divCeil((energy + 1n) * SUN_PER_TRX * energyWeight, energyLimit);
   const days = BigInt(Math.max(1, Math.ceil(durationSec / 86_400)));
-  return divCeil(exact * (10_000n + MARGIN_BPS * days), 10_000n);
+  return divCeil(exact * (10_000n + MARGIN_BPS * days), 10_000n * SUN_PER_TRX) * SUN_PER_TRX;
 }
 
 /** The TRX rate by day: a random walk that ends at the service's current rate. */

@@ -35,12 +35,15 @@ export function marginFor(durationSec: number, marginBpsPerDay: number): number 
 }
 
 /**
- * Returns the sun to delegate for `wanted` energy, rounded up. It adds one energy because nodes compute in floating
- * point, and `marginBps` / 10 000 against the drift of the ratio until inclusion.
+ * Returns the sun to delegate for `wanted` energy, rounded up to whole TRX. It adds one energy because nodes compute in
+ * floating point, and `marginBps` / 10 000 against the drift of the ratio until inclusion.
+ *
+ * TRON (RepositoryImpl.calculateGlobalEnergyLimit): contract calls count whole TRX of an account's stake only, although
+ * its EnergyLimit counts the fraction too.
  */
 export function sunForEnergy(wanted: Energy, ratio: EnergyRatio, marginBps: number): Sun {
   invariant(ratio.totalEnergyLimit > 0n, 'the network has energy');
   const exact = divCeil((wanted + 1n) * SUN_PER_TRX * ratio.totalEnergyWeight, ratio.totalEnergyLimit);
-  const amount = divCeil(exact * (10_000n + BigInt(marginBps)), 10_000n) as Sun;
-  return amount < DELEGATION_MIN_SUN ? DELEGATION_MIN_SUN : amount;
+  const amount = divCeil(exact * (10_000n + BigInt(marginBps)), 10_000n);
+  return (divCeil(amount, SUN_PER_TRX) * SUN_PER_TRX) as Sun;
 }

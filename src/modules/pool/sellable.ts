@@ -62,9 +62,10 @@ export function largestSale(free: readonly bigint[], { row, floor, ratio, margin
 
 /** Returns the most energy whose delegation needs at most `stake`; 0 if none. */
 function energyWithin(stake: bigint, ratio: EnergyRatio, marginBps: number): Energy {
+  // A delegation is whole TRX.
+  const wholeTrx = stake / SUN_PER_TRX;
   const exact =
-    (stake * 10_000n * ratio.totalEnergyLimit) /
-    ((10_000n + BigInt(marginBps)) * SUN_PER_TRX * ratio.totalEnergyWeight);
+    (wholeTrx * 10_000n * ratio.totalEnergyLimit) / ((10_000n + BigInt(marginBps)) * ratio.totalEnergyWeight);
   // Rounding up takes less than two energies' worth. The loop repeats each rounding to be certain.
   for (let amount = exact; amount > 0n && amount > exact - 4n; amount -= 1n) {
     if (sunForEnergy(amount as Energy, ratio, marginBps) <= stake) return amount as Energy;

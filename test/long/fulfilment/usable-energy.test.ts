@@ -5,6 +5,7 @@ import {
   api,
   clearFixture,
   closeFixture,
+  contract,
   devnet,
   full,
   SteppedWorker,
@@ -15,6 +16,7 @@ import {
   pool,
   START_LIMIT_MS,
   statusesOf,
+  useEnergy,
 } from '../../support/worker/fulfilment-fixture.js';
 import {
   endShort,
@@ -76,6 +78,26 @@ it('a rental beside which a used one ends has all the energy that it sold, free 
   expect(await topUpsOf(running)).toEqual([{ status: 'reclaimed', cause: 'usage' }]);
   expect(await delegatedSunOf(devnet.fullUrl, pool.address, caller.address)).toBe(0n);
   await expectSoundRecords();
+});
+
+it('a call that needs exactly the sold energy burns nothing', async () => {
+  const worker = await SteppedWorker.open();
+  const caller = nextCaller();
+  const outcome = await worker.chain().simulate({
+    ownerAddress: caller.address,
+    contractAddress: contract.address,
+    functionSelector: 'heavy(uint256)',
+    parameter: (10).toString(16).padStart(64, '0'),
+  });
+  const needed = outcome.kind === 'success' ? Number(outcome.energyUsed) : 0;
+  await settled(worker, caller.address, needed, LONG_SEC);
+  const txid = await useEnergy(caller, 10);
+  await mine();
+  const asked = { method: 'POST', body: JSON.stringify({ value: txid }) };
+  const answer = await fetch(`${devnet.fullUrl}/wallet/gettransactioninfobyid`, asked);
+  const { receipt } = (await answer.json()) as { receipt: Record<string, unknown> };
+  expect(receipt).toMatchObject({ energy_usage: needed, energy_usage_total: needed, result: 'SUCCESS' });
+  expect(receipt['energy_fee']).toBeUndefined();
 });
 
 it('only what the running rental used itself counts against it', async () => {

@@ -175,8 +175,8 @@ const BOUNDS_OF_MONEY: readonly PlantedBug[] = [
     name: 'a delegation gives an energy less than was sold',
     changes: one(
       'modules/pool/energy-ratio.ts',
-      'const exact = divCeil((wanted + 1n) * SUN_PER_TRX * ratio.totalEnergyWeight, ratio.totalEnergyLimit);',
-      'const exact = (wanted * SUN_PER_TRX * ratio.totalEnergyWeight) / ratio.totalEnergyLimit;',
+      'return (divCeil(amount, SUN_PER_TRX) * SUN_PER_TRX) as Sun;',
+      'return amount as Sun;',
     ),
     test: { file: ROUNDING, title: 'delegates at least the sold energy, at any ratio of the network' },
   },
