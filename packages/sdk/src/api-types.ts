@@ -377,6 +377,8 @@ export interface Error {
   readonly available_credits?: number | undefined;
   /** ID of the request. Quote it when you ask for support. */
   readonly request_id: string;
+  /** Page and place that explain the error code. Without an origin it is relative to the URL of the request. */
+  readonly doc_url: string;
   /** Present in answers to test projects only. */
   readonly test?: true | undefined;
   /** With INVALID_REQUEST: every faulty member. */

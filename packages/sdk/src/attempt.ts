@@ -20,6 +20,8 @@ export interface Failure {
 
 /** The parts of a response that decide its outcome. */
 export interface Received {
+  /** The URL of the request, which a relative `doc_url` refers to. */
+  readonly url: URL;
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
@@ -68,14 +70,14 @@ export function unreadable(requestId: string): Failure {
 }
 
 /** Returns the failure for a response with a status other than 2xx. */
-export function refused({ status, headers, text }: Received, requestId: string): Failure {
+export function refused({ url, status, headers, text }: Received, requestId: string): Failure {
   const body = bodyOf(text) as Partial<Api.Error> | undefined;
   const isOwn = body?.ok === false && body.error !== undefined;
   const code = isOwn ? body.error : `HTTP_${status.toString()}`;
   const error = new ApiError(status, code, isOwn ? (body.msg ?? '') : 'the answer does not come from the service', {
     requestId: isOwn ? body.request_id : (headers.get('x-request-id') ?? requestId),
     retryAfterSec: retryAfterSec(headers),
-    ...(isOwn && { body }),
+    ...(isOwn && { body, docUrl: absolute(body.doc_url, url) }),
   });
   // A proxy answered instead of the service. Below 500 (except 408) the proxy refused the request itself; otherwise it
   // may have forwarded it.
@@ -95,6 +97,10 @@ export function bodyOf(text: string): object | undefined {
   } catch {
     return undefined;
   }
+}
+
+function absolute(reference: string | undefined, base: URL): string | undefined {
+  return reference !== undefined && URL.canParse(reference, base.href) ? new URL(reference, base).href : undefined;
 }
 
 function retryAfterSec(headers: Headers): number | undefined {

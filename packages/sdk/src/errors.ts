@@ -35,6 +35,8 @@ export class ApiError extends EnergyError {
   /** With 402: the charge of the refused purchase, and what its limit leaves. Absent if the limit changed meanwhile. */
   readonly neededCredits: number | undefined;
   readonly availableCredits: number | undefined;
+  /** URL of the page that explains `code`; undefined if the service did not send one. */
+  readonly docUrl: string | undefined;
   /** The body of the answer; undefined if the service did not write it. */
   readonly body: Partial<Api.Error> | undefined;
 
@@ -45,11 +47,13 @@ export class ApiError extends EnergyError {
     more: {
       readonly requestId: string | undefined;
       readonly retryAfterSec?: number | undefined;
+      readonly docUrl?: string | undefined;
       readonly body?: Partial<Api.Error>;
     },
   ) {
     super(`${code}: ${message}`, more.requestId);
     this.body = more.body;
+    this.docUrl = more.docUrl;
     this.details = more.body?.details ?? [];
     this.retryAfterSec = more.retryAfterSec;
     this.serverTime = more.body?.server_time;

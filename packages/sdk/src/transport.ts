@@ -89,7 +89,7 @@ export class Transport {
         const response = await this.fetch(request, signal);
         if (response.ok) return response;
         const { status, headers } = response;
-        const failure = refused({ status, headers, text: await response.text() }, requestId);
+        const failure = refused({ url: request.url, status, headers, text: await response.text() }, requestId);
         return this.isOfOtherClock(failure.error) ? { ...failure, isTransient: true } : failure;
       });
     } catch (thrown) {
@@ -106,7 +106,7 @@ export class Transport {
         const response = await this.fetch(request, signal);
         const { status, headers } = response;
         const text = await response.text();
-        if (!response.ok) return refused({ status, headers, text }, requestId);
+        if (!response.ok) return refused({ url: request.url, status, headers, text }, requestId);
         if (call.isText === true) return { status, headers, body: text as T };
         const body = text === '' && call.mayBeEmpty === true ? {} : bodyOf(text);
         if (body === undefined || call.isAnswer?.(body) === false) return unreadable(requestId);

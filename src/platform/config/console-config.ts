@@ -50,10 +50,6 @@ class ConsoleSettings {
   @Text('CHECK_NODE_URL', 'https://api.trongrid.io')
   declare readonly checkNodeUrl: string;
 
-  /** The base URL of the API, as merchants call it. */
-  @OptionalOrigin('API_URL')
-  declare readonly apiUrl: string | undefined;
-
   /** The e-mail address or https URL under which merchants reach the operator. */
   @OptionalText('OPERATOR_CONTACT')
   declare readonly contact: string | undefined;
@@ -112,7 +108,7 @@ export function readConsoleConfig(env: Env) {
     stopSec: own.stopSec,
     approvalCredits: BigInt(own.approvalCredits),
     explorerUrl: own.explorerUrl,
-    apiUrl: own.apiUrl,
+    apiUrl: http.apiUrl,
     contact: own.contact,
     /** Without a trailing slash. */
     checkNodeUrl: own.checkNodeUrl.replace(/\/+$/, ''),

@@ -32,6 +32,10 @@ export class HttpSettings {
   @Integer('PORT', { fallback: 3000, min: 0, max: 65535 })
   declare readonly port: number;
 
+  /** The base URL of the API, as merchants call it. */
+  @OptionalOrigin('API_URL')
+  declare readonly apiUrl: string | undefined;
+
   /** Metrics and probes show balances and addresses, so by default they are only reachable from this machine. */
   @Text('ADMIN_HOST', '127.0.0.1')
   declare readonly adminHost: string;

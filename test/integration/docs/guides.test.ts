@@ -1,6 +1,7 @@
 // The API's documentation in the deployed program: the OpenAPI document, its page, and the guides of docs/.
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
+import { HTTP_STATUS } from '../../../src/domain/errors.js';
 import { CHAPTERS } from '../../../src/platform/http/openapi/guides.js';
 import { ERROR_HELP } from '../../../src/platform/http/openapi/openapi-errors.js';
 import { send } from '../../support/api/client.js';
@@ -57,6 +58,38 @@ it('GET /docs links the guides in the order of docs/README.md, and the links of 
       if (anchor !== undefined) expect(target).toContain(` id="${anchor}"`);
     }
     expect((await send(api.baseUrl, 'GET', `/docs/${name}.md`)).text).toMatch(/^# /m);
+  }
+});
+
+it('the doc_url of every error code leads to the item that explains the code', async () => {
+  const pages = new Map<string, string>();
+  const { body } = await send(api.baseUrl, 'GET', '/v1/none');
+  expect(body.doc_url).toBe('/docs/errors#NOT_FOUND');
+  for (const code of Object.keys(HTTP_STATUS)) {
+    const [path = '', anchor = ''] = String(body.doc_url).replace('NOT_FOUND', code).split('#');
+    if (!pages.has(path)) pages.set(path, (await send(api.baseUrl, 'GET', path)).text);
+    expect(anchor).toBe(code);
+    const [item, ...more] = [...pages.get(path)!.matchAll(new RegExp(`<li id="${anchor}"><code>(.*?)</code> `, 'g'))];
+    expect([item?.[1], more]).toEqual([code, []]);
+  }
+});
+
+it('no anchor of a guide exists twice', async () => {
+  const { text } = await send(api.baseUrl, 'GET', '/docs');
+  for (const [, path] of text.matchAll(/<li><a href="(\/docs\/[\w-]+)"/g)) {
+    const page = (await send(api.baseUrl, 'GET', path!)).text;
+    const anchors = [...page.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
+    expect([path, anchors.filter((id, index) => anchors.indexOf(id) < index)]).toEqual([path, []]);
+  }
+});
+
+it('doc_url begins with API_URL where it is set', async () => {
+  const known = await startApi(settings(database.url, { PORT: '0', API_URL: 'https://energy.example.com' }));
+  try {
+    const { body } = await send(known.baseUrl, 'GET', '/v1/none');
+    expect(body.doc_url).toBe('https://energy.example.com/docs/errors#NOT_FOUND');
+  } finally {
+    await known.process.stop();
   }
 });
 

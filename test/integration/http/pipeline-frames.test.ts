@@ -107,7 +107,10 @@ describe('raw HTTP', () => {
     expect(more).toEqual([]);
     expect(answer).toMatchObject({
       status: 400,
-      body: { ok: false, error: 'INVALID_REQUEST', request_id: expect.any(String) },
+      body: {
+        ...{ ok: false, error: 'INVALID_REQUEST', request_id: expect.any(String) },
+        doc_url: '/docs/errors#INVALID_REQUEST',
+      },
     });
     expect(answer?.head.toLowerCase()).toContain(`x-request-id: ${answer?.body.request_id}`);
     expect(answer?.head.toLowerCase()).toContain('connection: close');

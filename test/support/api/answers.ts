@@ -4,11 +4,12 @@ import type { Answer } from './client.js';
 
 const REQUEST_ID = /^[A-Za-z0-9_-]{1,128}$/;
 
-/** Expects the common error body: code, message and request id, with the code's HTTP status. */
+/** Expects the common error body: code, message, request id and documentation, with the code's HTTP status. */
 export function expectError(answer: Answer, code: ErrorCode): void {
-  const { ok, error, msg, request_id: requestId, ...rest } = answer.body;
+  const { ok, error, msg, request_id: requestId, doc_url: docUrl, ...rest } = answer.body;
   expect({ status: answer.status, error, ok }).toEqual({ status: HTTP_STATUS[code], error: code, ok: false });
   expect(typeof msg).toBe('string');
+  expect(docUrl).toBe(`/docs/errors#${code}`);
   expect(requestId).toMatch(REQUEST_ID);
   expect(requestId).toBe(answer.headers['x-request-id']);
   expect(answer.headers['content-type']).toMatch(/^application\/json/);

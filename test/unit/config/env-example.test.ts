@@ -39,7 +39,7 @@ const SENDER_ONLY = [
 /** Variables that only a console reads, beside the shared ones. */
 const CONSOLE_ONLY = [
   ...['CONSOLE_AUDIENCE', 'CONSOLE_URL', 'CONSOLE_PASSWORD_COST', 'CONSOLE_STOP_SEC', 'EXPLORER_URL'],
-  ...['APPROVAL_CREDITS', 'CHECK_NODE_URL', 'API_URL', 'OPERATOR_CONTACT', 'MAIL_FROM', 'SMTP_URL', 'SMTP_URL_FILE'],
+  ...['APPROVAL_CREDITS', 'CHECK_NODE_URL', 'OPERATOR_CONTACT', 'MAIL_FROM', 'SMTP_URL', 'SMTP_URL_FILE'],
 ];
 /** Variables that only `migrate roles --login` reads. */
 const PASSWORDS = ALL_ROLES.map(passwordSetting);

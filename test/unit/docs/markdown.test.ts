@@ -20,6 +20,12 @@ test('a table has a head and rows, and its cells may contain bars', () => {
   );
 });
 
+test('an item that explains an error code has the code as its anchor', () => {
+  expect(html('- `NOT_FOUND` (404): a\n- `NOT_FOUND` or b\n- NOT_FOUND (404): c')).toBe(
+    '<ul><li id="NOT_FOUND"><code>NOT_FOUND</code> (404): a</li><li><code>NOT_FOUND</code> or b</li><li>NOT_FOUND (404): c</li></ul>',
+  );
+});
+
 test('shows code verbatim, without markup', () => {
   expect(html('```js\nif (a < b && c) return `**d**`;\n\n# e\n```')).toBe(
     '<pre>if (a &lt; b &amp;&amp; c) return `**d**`;\n\n# e</pre>',

@@ -88,6 +88,17 @@ describe('a purchase', () => {
     expect(service.asked).toHaveLength(1);
   });
 
+  it.each([
+    ['relative', '/docs/errors#KEY_SCOPE', '{base}/docs/errors#KEY_SCOPE'],
+    ['absolute', 'https://docs.example.com/errors#KEY_SCOPE', 'https://docs.example.com/errors#KEY_SCOPE'],
+    ['missing', undefined, undefined],
+    ['no URL', 'https://:', undefined],
+  ])('that is refused has an absolute docUrl if doc_url is %s', async (_, sent, expected) => {
+    service.answer(refusal(403, 'KEY_SCOPE', { doc_url: sent }));
+    const thrown = await thrownBy(service.client().orders.create(REQUEST));
+    expect(thrown).toHaveProperty('docUrl', expected?.replace('{base}', service.baseUrl));
+  });
+
   it('that is refused after a lost answer may have been bought by the earlier attempt', async () => {
     service.answer('lost', refusal(409, 'QUOTE_EXPIRED'));
     const thrown = await thrownBy(service.client().orders.create({ quote_ref: 'aq' }, { idempotencyKey: 'mine' }));

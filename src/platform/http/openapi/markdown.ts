@@ -60,6 +60,9 @@ function endOf(lines: readonly string[], from: number, isEnd: (line: string) => 
   return found < 0 ? lines.length : found;
 }
 
+/** An item that explains an error code with its status, such as `NOT_FOUND` (404), has the code as its anchor. */
+const ERROR_ITEM = /^`([A-Z_]+)` \(\d{3}\):/;
+
 /** Renders one list. A line that begins no item continues the item before it. */
 function listOf(lines: readonly string[], linkTo: LinkTo): string {
   const items: string[] = [];
@@ -69,7 +72,13 @@ function listOf(lines: readonly string[], linkTo: LinkTo): string {
     else items.push(`${items.pop() ?? ''} ${line.trim()}`);
   }
   const tag = ITEM.exec(lines[0] ?? '')?.[2] === undefined ? 'ul' : 'ol';
-  return `<${tag}>${items.map((item) => `<li>${inline(item.replace(/^\[ \] /, '☐ '), linkTo)}</li>`).join('')}</${tag}>`;
+  return `<${tag}>${items.map((item) => itemOf(item, linkTo)).join('')}</${tag}>`;
+}
+
+function itemOf(item: string, linkTo: LinkTo): string {
+  const code = ERROR_ITEM.exec(item)?.[1];
+  const id = code === undefined ? '' : ` id="${code}"`;
+  return `<li${id}>${inline(item.replace(/^\[ \] /, '☐ '), linkTo)}</li>`;
 }
 
 function tableOf([head = '', , ...rows]: readonly string[], linkTo: LinkTo): string {

@@ -29,7 +29,7 @@ const AMBIGUOUS: readonly ErrorCode[] = ['SERVICE_UNAVAILABLE', 'INTERNAL_ERROR'
 
 export const ERROR_SCHEMA: JsonSchema = {
   type: 'object',
-  required: ['ok', 'error', 'msg', 'request_id'],
+  required: ['ok', 'error', 'msg', 'request_id', 'doc_url'],
   properties: {
     ok: { type: 'boolean', const: false },
     error: { type: 'string', description: 'The error code.', enum: Object.keys(HTTP_STATUS) },
@@ -57,6 +57,12 @@ export const ERROR_SCHEMA: JsonSchema = {
       description: 'With needed_credits: what the balance, the debt limit or the daily cap leaves.',
     },
     request_id: { type: 'string', description: 'ID of the request. Quote it when you ask for support.' },
+    doc_url: {
+      type: 'string',
+      format: 'uri-reference',
+      description:
+        'Page and place that explain the error code. Without an origin it is relative to the URL of the request.',
+    },
     test: { type: 'boolean', const: true, description: 'Present in answers to test projects only.' },
     details: {
       type: 'array',
@@ -159,6 +165,7 @@ function errorExamples(codes: readonly ErrorCode[], route: Route): Record<string
         ...(code === 'EVENTS_EXPIRED' && { oldest_position: 118 }),
         ...(HTTP_STATUS[code] === 402 && { needed_credits: 7_328_490, available_credits: 1_000_000 }),
         request_id: '5d5eec0d-4c6a-4f0e-9d0b-0c8c1f4b8a53',
+        doc_url: `/docs/errors#${code}`,
         ...(code === 'INVALID_REQUEST' && {
           details: [hasQueryOnly(route) ? { field: 'limit', msg: 'must be from 1 to 100' } : EXAMPLE_FAULT],
         }),

@@ -15,7 +15,7 @@ h1,h2,h3,h4{line-height:1.25}main h2{margin-top:2.2rem;padding-top:1.2rem;border
 code,pre{font:13px/1.5 ui-monospace,monospace;background:var(--code);border-radius:4px}code{padding:.1em .3em}h1 code{font-size:.75em}
 pre{position:relative;padding:.8rem;overflow:auto;overflow-wrap:normal}pre button{position:absolute;top:.4rem;right:.4rem;font:12px system-ui,sans-serif}
 table{display:block;overflow-x:auto;border-collapse:collapse;margin:.5rem 0 1rem;overflow-wrap:normal}
-td,th{border:1px solid var(--line);padding:.35rem .55rem;text-align:left;vertical-align:top}th{background:var(--code)}
+td,th{border:1px solid var(--line);padding:.35rem .55rem;text-align:left;vertical-align:top}th,li:target{background:var(--code)}
 summary{cursor:pointer;font-weight:600;margin:.4rem 0}small{color:var(--faint)}
 .tabs{border:0;padding:0;margin:0;min-width:0}.tabs legend{font-size:13px;color:var(--faint)}.tabs input{position:absolute;opacity:0}
 .tabs label{display:inline-block;padding:.25rem .7rem;cursor:pointer;border-bottom:2px solid transparent}

@@ -1,12 +1,12 @@
 /**
- * Turns every thrown value into an answer: `{ ok: false, error, msg, request_id, key?, details? }`
+ * Turns every thrown value into an answer: `{ ok: false, error, msg, request_id, doc_url, key?, details? }`
  * (docs/interface.md §1). Never sends both `id` and `status`: clients of the family take that for an order. An error
  * other than ApiError is an internal fault, and its details stay out of the answer.
  */
 import type { ServerResponse } from 'node:http';
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { ApiError, reasonOf } from '../../../domain/errors.js';
+import { ApiError, reasonOf, type ErrorCode } from '../../../domain/errors.js';
 import { isDatabaseAway, isTooSlow } from '../../database/database.js';
 import { toJsonInteger } from '../../../domain/units.js';
 import { ClientGoneError } from '../body/read-body.js';
@@ -48,13 +48,31 @@ function statusOf(thrown: unknown): number | undefined {
   return typeof thrown.status === 'number' ? thrown.status : undefined;
 }
 
-/** Returns the body of an error answer. `isTest`: to a test project. */
-export function errorBody(error: ApiError, requestId: string, isTest = false): string {
+/** Returns the URL that explains an error code to the caller. */
+export type DocUrlOf = (code: ErrorCode) => string;
+
+/** Returns URLs in the served documentation. Without an `origin` they are relative to the URL that the caller used. */
+export const docUrlsOf =
+  (origin = ''): DocUrlOf =>
+  (code) =>
+    `${origin}/docs/errors#${code}`;
+
+/** The parts of an error answer that depend on its server and its caller. */
+interface ErrorPlace {
+  /** Undefined on a server without documentation. */
+  readonly docUrlOf: DocUrlOf | undefined;
+  /** True in answers to a test project. */
+  readonly isTest: boolean;
+}
+
+/** Returns the body of an error answer. */
+export function errorBody(error: ApiError, requestId: string, { docUrlOf, isTest }: ErrorPlace): string {
   return JSON.stringify({
     ok: false,
     error: error.code,
     msg: error.message,
     request_id: requestId,
+    ...(docUrlOf !== undefined && { doc_url: docUrlOf(error.code) }),
     ...(error.key !== undefined && { key: error.key }),
     ...(error.serverTime !== undefined && { server_time: error.serverTime }),
     ...(error.oldestPosition !== undefined && { oldest_position: error.oldestPosition }),
@@ -78,7 +96,25 @@ export function errorHeaders(error: ApiError): Record<string, string> {
 }
 
 /** Answers `thrown`, unless the answer has already begun or the caller has disconnected. */
-export function answerError(thrown: unknown, request: Request, response: ServerResponse, log: Log): void {
+export type AnswerError = (thrown: unknown, request: Request, response: ServerResponse, log: Log) => void;
+
+/** Returns the API's way of answering errors. */
+export const errorAnswers =
+  (docUrlOf: DocUrlOf): AnswerError =>
+  (thrown, request, response, log) =>
+    answerError(thrown, request, response, { log, docUrlOf });
+
+interface AnswerParts {
+  readonly log: Log;
+  readonly docUrlOf: DocUrlOf;
+}
+
+function answerError(
+  thrown: unknown,
+  request: Request,
+  response: ServerResponse,
+  { log, docUrlOf }: AnswerParts,
+): void {
   const requestContext = requestContextOf(request);
   const requestId = requestContext?.requestId ?? '';
   if (thrown instanceof ClientGoneError) {
@@ -99,7 +135,7 @@ export function answerError(thrown: unknown, request: Request, response: ServerR
   }
   response.statusCode = error.status;
   for (const [name, value] of Object.entries(errorHeaders(error))) response.setHeader(name, value);
-  const body = errorBody(error, requestId, requestContext?.isTest);
+  const body = errorBody(error, requestId, { docUrlOf, isTest: requestContext?.isTest === true });
   // Node leaves it out for an HTTP/1.0 caller, who then cannot distinguish a complete answer from a broken one.
   response.setHeader('Content-Length', Buffer.byteLength(body));
   response.end(body);
@@ -118,7 +154,7 @@ export function logCause(log: Log, requestId: string, code: string, cause: unkno
 export class ErrorFilter implements ExceptionFilter {
   constructor(
     private readonly log: Log,
-    private readonly answer = answerError,
+    private readonly answer: AnswerError,
   ) {}
 
   catch(thrown: unknown, host: ArgumentsHost): void {

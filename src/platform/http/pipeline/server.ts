@@ -20,7 +20,16 @@ import { setRequestContext, requestContextOf, type RequestContext } from './requ
 import { limitConnections } from './connections.js';
 import { endUntaken } from './drained.js';
 import { expressMessages } from './express-messages.js';
-import { ErrorFilter, answerError, errorBody, errorHeaders, logCause } from './error.filter.js';
+import {
+  docUrlsOf,
+  ErrorFilter,
+  errorAnswers,
+  errorBody,
+  errorHeaders,
+  logCause,
+  type AnswerError,
+  type DocUrlOf,
+} from './error.filter.js';
 import { echoIdempotencyKey } from './idempotency-key.js';
 import { Log } from '../../observability/logger.js';
 import { Metrics } from '../../observability/metrics.js';
@@ -80,7 +89,9 @@ export interface Manners {
   readonly sales: Config['sales'];
   /** Set on every answer. */
   readonly headers: ReadonlyMap<string, string>;
-  readonly answerError: typeof answerError;
+  readonly answerError: AnswerError;
+  /** Undefined on a server that serves no documentation. */
+  readonly docUrlOf?: DocUrlOf;
   /** Runs before routing. Throws a refusal, or returns true if it has answered the request. */
   readonly before?: (request: Request, response: Response) => boolean;
 }
@@ -90,7 +101,10 @@ export interface Manners {
  * Config, Log, Metrics and SaleBounds.
  */
 export async function createHttpApp(module: DynamicModule | Type, config: Config): Promise<NestExpressApplication> {
-  return createServedApp(module, { http: config.http, sales: config.sales, headers: securityHeaders(), answerError });
+  const { http, sales } = config;
+  const docUrlOf = docUrlsOf(http.apiUrl);
+  const manners = { http, sales, headers: securityHeaders(), answerError: errorAnswers(docUrlOf), docUrlOf };
+  return createServedApp(module, manners);
 }
 
 /**
@@ -142,12 +156,13 @@ function securityHeaders(): ReadonlyMap<string, string> {
   return headers;
 }
 
-function pipeline(app: INestApplication, log: Log, { http, headers, answerError: refuse, before }: Manners) {
+function pipeline(app: INestApplication, log: Log, manners: Manners) {
+  const { http, headers, answerError: refuse, before, docUrlOf } = manners;
   const routes = routesOf(app);
   const metrics = app.get(Metrics);
   const server = serverOf(app);
   const refusals = new RefusalLog(log, metrics, http.logRefusalsPerSec);
-  const observers = { log, refusals, metrics };
+  const observers = { log, refusals, metrics, docUrlOf };
   server.once('close', () => refusals.flush());
   limitConnections(server, http, log, metrics);
   answerBrokenFrames(server, observers);
@@ -232,6 +247,7 @@ interface Observers {
   readonly log: Log;
   readonly refusals: RefusalLog;
   readonly metrics: Metrics;
+  readonly docUrlOf: DocUrlOf | undefined;
 }
 
 /** Status for a request whose caller disconnected before its answer began. */
@@ -313,7 +329,8 @@ function refuseFrame(socket: Duplex, refusal: ApiError, begun: RequestContext | 
   const requestContext = begun ?? newContext(randomUUID());
   requestContext.errorCode = refusal.code;
   requestContext.refusedStatus = refusal.status;
-  writeRefusal(socket, refusal, requestContext);
+  const { requestId, isTest } = requestContext;
+  writeRefusal(socket, refusal, requestId, errorBody(refusal, requestId, { docUrlOf: observers.docUrlOf, isTest }));
   if (begun === undefined) record(requestContext, refusal.status, observers);
 }
 
@@ -333,8 +350,7 @@ function refusalOf(error: ParserError): ApiError {
   }
 }
 
-function writeRefusal(socket: Duplex, refusal: ApiError, { requestId, isTest }: RequestContext): void {
-  const body = errorBody(refusal, requestId, isTest);
+function writeRefusal(socket: Duplex, refusal: ApiError, requestId: string, body: string): void {
   const headers = {
     ...errorHeaders(refusal),
     'Content-Length': Buffer.byteLength(body).toString(),
