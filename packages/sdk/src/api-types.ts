@@ -851,6 +851,27 @@ export interface Order {
     /** Transaction that reclaims the energy, once sent. */
     readonly reclaim_txid?: string | undefined;
   }[] | undefined;
+  /**
+   * What the receiver used, from solid blocks. Absent until a use was seen, in events, and for test projects. No
+   * charge depends on it.
+   */
+  readonly measured_use?: {
+    /** Energy that the receiver's calls took from stake while the rental ran. */
+    readonly used_energy: number;
+    /** Number of these calls. */
+    readonly calls: number;
+    /** The newest block with a use. */
+    readonly last_block: number;
+    /**
+     * Cost of burning TRX for used_energy at the energy price of the order, minus the prices of the order and its
+     * extensions. Negative while little was used. Absent if the energy price is not recorded.
+     */
+    readonly saved_sun?: number | undefined;
+    /** The same in TRX. */
+    readonly saved_trx?: string | undefined;
+    /** True once every block of the rental was read: these figures no longer change. */
+    readonly is_final: boolean;
+  } | undefined;
   /** Transaction of an activation, once known. */
   readonly txid?: string | undefined;
   /** Present in answers to test projects only. */

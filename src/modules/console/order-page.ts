@@ -2,6 +2,7 @@
 import { burnPrice, rateText, trxOf } from '../../domain/conversion.js';
 import { energy, toJsonInteger, type RateE8 } from '../../domain/units.js';
 import { maskedUrl } from '../../domain/masked-url.js';
+import { savedSun } from '../orders/measured-use.js';
 import { orderBody } from '../orders/orders.dto.js';
 import { entryBody } from '../statements/entries.dto.js';
 import type { EntryRow } from '../statements/entry-rows.js';
@@ -124,9 +125,8 @@ function measuredOf(
   feeSun: bigint | undefined,
 ): OrderStory['money']['measured'] {
   if (order.kind !== 'rental' || order.status !== 'delivered' || order.test || feeSun === undefined) return undefined;
-  const price = extensions.reduce((sum, { price_sun: more }) => sum + BigInt(more ?? 0), order.price_sun);
   const used = order.used_energy ?? 0n;
-  const saved = used * feeSun - price;
+  const saved = savedSun(used, feeSun, { price_sun: order.price_sun, extensions });
   return given<NonNullable<OrderStory['money']['measured']>>({
     used_energy: toJsonInteger(used),
     calls: order.used_calls ?? 0,

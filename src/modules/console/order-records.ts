@@ -6,6 +6,7 @@ import { ENTRIES, OF_ENTRY, OF_WHAT, type EntryRow } from '../statements/entry-r
 import { Database } from '../../platform/database/database.js';
 import { MarketState } from '../../platform/database/entities/market-state.entity.js';
 import type { OrderMetadata } from '../orders/order-labels.js';
+import { MEASURED_USE, type MeasuredUseRow } from '../orders/measured-use.js';
 import type { CompensationRow, ExtensionRow, LegRow } from '../orders/order-rows.js';
 import { END_CLOCK } from './chain-time.js';
 import { DELIVERED_IN, type OrderListRow } from './order-list.js';
@@ -35,6 +36,8 @@ export interface OrderRecord extends OrderListRow {
   readonly used_energy: bigint | null;
   readonly used_calls: number | null;
   readonly used_block: bigint | null;
+  /** The same as the API answers it. */
+  readonly measured_use: MeasuredUseRow | null;
   readonly legs: readonly LegRow[] | null;
   readonly compensations: readonly CompensationRow[] | null;
   readonly read_at: Date;
@@ -99,7 +102,7 @@ const ORDER = `SELECT o.id, o.project_id, o.key, o.kind, o.status, o.settled, o.
     o.expected_uses, o.energy_fee_sun, o.max_fee_limit_sun, r.replays, r.last_at AS replayed_at, u.before_energy, u.before_block, u.after_energy, u.after_block,
     s.energy AS used_energy, s.calls AS used_calls, s.last_block AS used_block, project_order_legs(o.id) AS legs,
     project_order_compensations(o.id) AS compensations, ${DELIVERED_IN},
-    clock_timestamp() AS read_at,
+    ${MEASURED_USE}, clock_timestamp() AS read_at,
     ${END_CLOCK} AS chain_at,
     (SELECT c.block_number FROM deposit_cursor c WHERE c.read_at > clock_timestamp() - interval '5 minutes') AS final_block
   FROM orders o LEFT JOIN order_replay r ON r.order_id = o.id

@@ -195,6 +195,8 @@ function orderRow({ order, legs, compensations, extensions = null }: OrderSnapsh
     legs: order.status === 'reserved' ? null : legs,
     compensations,
     extensions,
+    // An event is the order at its moment; the use is read later.
+    measured_use: null,
   };
 }
 

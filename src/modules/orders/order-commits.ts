@@ -90,5 +90,6 @@ function rowOfNewOrder({ kind, key, project, labels }: Purchase, result: AcceptR
     legs: null,
     compensations: null,
     extensions: null,
+    measured_use: null,
   };
 }

@@ -8,6 +8,7 @@ import { Database, type Statement } from '../../platform/database/database.js';
 import { compensationsOf, extensionsOf, legsOf, type Kept } from '../../platform/database/order-details-sql.js';
 import { rowsByKey } from '../../platform/database/rows-by-key.js';
 import type { OrderKind, OrderStatus } from '../../domain/order-state.js';
+import { MEASURED_USE, type MeasuredUseRow } from './measured-use.js';
 import type { OrderMetadata } from './order-labels.js';
 
 /** One delegation, or the one action of an activation, as the database's JSON contains it. */
@@ -71,6 +72,8 @@ export interface OrderRow {
   readonly legs: readonly LegRow[] | null;
   readonly compensations: readonly CompensationRow[] | null;
   readonly extensions: readonly ExtensionRow[] | null;
+  /** Null in answers that are built without a read, and in events. */
+  readonly measured_use: MeasuredUseRow | null;
 }
 
 /** A row found by its key, with the columns that a replay compares. */
@@ -96,7 +99,8 @@ const columnsIn = (
 ): string => `o.id, o.key, o.kind, o.status, o.receive_address, o.energy, o.duration_sec, o.expected_uses,
   o.energy_fee_sun, o.max_fee_limit_sun, o.price_sun, o.credits,
   o.trx_usd_e8, o.delivered_energy, o.settled, o.needs_attention, o.error_code, o.error, o.reference, o.metadata,
-  o.created_at, o.delivered_at, o.ends_at, o.reclaimed_at, o.test, ${legsIn(kept)}, ${COMPENSATIONS}, ${EXTENSIONS}`;
+  o.created_at, o.delivered_at, o.ends_at, o.reclaimed_at, o.test, ${legsIn(kept)}, ${COMPENSATIONS}, ${EXTENSIONS},
+  ${MEASURED_USE}`;
 
 const OPEN_COLUMNS = columnsIn('open_');
 const ARCHIVED_COLUMNS = columnsIn('archived_');

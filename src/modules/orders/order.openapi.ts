@@ -25,6 +25,7 @@ import {
   type Extension,
   type OrderBody,
 } from './orders.dto.js';
+import type { MeasuredUse } from './measured-use.js';
 import type { OrderPage } from './order-list.js';
 import { ORDER_STATUSES } from '../../domain/order-state.js';
 
@@ -64,6 +65,20 @@ const EXTENSION = answerSchema<Extension>({
   ),
   fee_limit_capped: sometimes(feeLimitCappedSchema()),
   at: always(timeSchema("Time of the charge, by the service's clock.")),
+});
+
+const MEASURED = answerSchema<MeasuredUse>({
+  used_energy: always(integerSchema("Energy that the receiver's calls took from stake while the rental ran.", 64_285)),
+  calls: always(integerSchema('Number of these calls.', 1)),
+  last_block: always(integerSchema('The newest block with a use.', 70_000_020)),
+  saved_sun: sometimes(
+    integerSchema(
+      'Cost of burning TRX for used_energy at the energy price of the order, minus the prices of the order and its extensions. Negative while little was used. Absent if the energy price is not recorded.',
+      3_503_500,
+    ),
+  ),
+  saved_trx: sometimes(decimalSchema('The same in TRX.', 6, '3.503500')),
+  is_final: always(flagSchema('True once every block of the rental was read: these figures no longer change.')),
 });
 
 /** The schema of every member of an order. Other representations of an order reuse them. */
@@ -143,6 +158,11 @@ export const ORDER_MEMBERS = {
     type: 'array',
     description: 'The delegations of a rental, including those added during it.',
     items: DELEGATION,
+  }),
+  measured_use: sometimes({
+    ...MEASURED,
+    description:
+      'What the receiver used, from solid blocks. Absent until a use was seen, in events, and for test projects. No charge depends on it.',
   }),
   txid: sometimes(txidSchema('Transaction of an activation, once known.')),
   test: sometimes({ type: 'boolean', const: true, description: 'Present for orders of test projects only.' }),

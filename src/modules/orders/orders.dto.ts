@@ -18,6 +18,7 @@ import {
   usesOf,
   type FeeLimitMembers,
 } from '../quotes/quote.dto.js';
+import { measuredUseBody, type MeasuredUse } from './measured-use.js';
 import { IsMetadata, IsReference, REFERENCE_PARAMETER, type Labelled, type OrderMetadata } from './order-labels.js';
 import type { CompensationRow, ExtensionRow, LegRow, OrderRow } from './order-rows.js';
 import { ORDER_STATUSES, type OrderKind, type OrderStatus } from '../../domain/order-state.js';
@@ -174,6 +175,7 @@ export interface OrderBody {
   readonly extensions?: readonly Extension[];
   readonly compensations?: readonly Compensation[];
   readonly delegations?: readonly Delegation[];
+  readonly measured_use?: MeasuredUse;
   readonly txid?: string;
   readonly test?: true;
 }
@@ -228,6 +230,8 @@ export function orderBody(row: OrderRow): OrderBody {
     ...(extensions.length > 0 && { extensions: extensions.map(extensionBody) }),
     ...(compensations.length > 0 && { compensations: compensations.map(compensationBody) }),
     ...(row.kind === 'rental' && { delegations: legs.map(delegationBody) }),
+    ...(row.measured_use !== null &&
+      !row.test && { measured_use: measuredUseBody(row.measured_use, row.energy_fee_sun, row) }),
     ...(row.kind === 'activation' && legs[0] !== undefined && { txid: legs[0].txid }),
     ...(row.test && { test: true as const }),
   };

@@ -34,6 +34,7 @@ export const SHOWN_TABLES = {
   },
   // Added up by the worker that reads solid blocks.
   rental_use: {
+    api: READ,
     worker: { select: 'all', insert: 'all', update: { but: ['order_id'] } },
     cli: READ,
     console_operator: READ,

@@ -148,11 +148,7 @@ export const PLANTED_COSTS: readonly PlantedBug[] = [
   },
   {
     name: 'a saving is claimed for all energy that was rented',
-    changes: one(
-      'modules/console/order-page.ts',
-      'const saved = used * feeSun - price;',
-      'const saved = (order.energy ?? used) * feeSun - price;',
-    ),
+    changes: one('modules/console/order-page.ts', 'savedSun(used, feeSun,', 'savedSun(order.energy ?? used, feeSun,'),
     test: figures(
       'savings are the cost of burning the energy that was used, minus the price, on the home page and the order’s page',
     ),
