@@ -440,6 +440,18 @@ export interface OneStatement {
   readonly entries?: number;
   readonly totals?: Readonly<Record<LedgerKind, Money>>;
   readonly closed_at?: string;
+  /** Computed by the request, and no part of the statement; absent without a measured use. */
+  readonly measured?: MeasuredSaving;
+}
+
+/** Of the orders and extensions charged in a month, less those refunded in it. */
+export interface MeasuredSaving {
+  /** Energy that receivers used by now. */
+  readonly used_energy: number;
+  /** Cost of burning TRX for `used_energy`. */
+  readonly burning: Money;
+  /** `burning` minus the cost of rentals and extensions; may be negative. */
+  readonly saved: Money;
 }
 
 export type DeliveryStatusName = 'pending' | 'delivered' | 'failed' | 'dropped';

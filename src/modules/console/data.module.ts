@@ -72,6 +72,7 @@ import { SourcesController } from './sources.controller.js';
 import { SystemController } from './system.controller.js';
 import { System } from './system.service.js';
 import { TopUpController } from './top-up.controller.js';
+import { SpanFigures } from './span-figures.js';
 import { TopUp } from './top-up.service.js';
 import { OfflineReceiverCheck } from './offline-receiver-check.js';
 import { Unsubscriptions } from './unsubscriptions.js';
@@ -154,6 +155,7 @@ export class ConsoleDataModule {
         SalesHold,
         Search,
         System,
+        SpanFigures,
         TopUp,
         Unsubscriptions,
         WebhookDeliveries,

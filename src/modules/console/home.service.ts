@@ -2,24 +2,21 @@
 import { Injectable } from '@nestjs/common';
 import { TtlCache } from '../../platform/support/ttl-cache.js';
 import { invariant } from '../../domain/errors.js';
-import { creditsOf } from '../../domain/conversion.js';
-import { sun, toJsonInteger, type RateE8 } from '../../domain/units.js';
+import { toJsonInteger } from '../../domain/units.js';
 import { maskedUrl } from '../../domain/masked-url.js';
 import { Database } from '../../platform/database/database.js';
-import { Replica } from '../../platform/database/replica.js';
 import { given, money, timeOf } from './answers.js';
 import { END_CLOCK } from './chain-time.js';
 import type { MerchantHome } from './integration-shapes.js';
 import { newestOrders, orderLine } from './order-list.js';
 import { OrderRecordReader } from './order-records.js';
+import { SpanFigures, sumOf, total, type DayRow } from './span-figures.js';
 import { TopUp } from './top-up.service.js';
 
 const RUNNING_SHOWN = 20;
 const ORDERS_SHOWN = 10;
 /** Limits the newest delivered orders. Unsettled ones are among them, because they were delivered within a minute. */
 const ORDERS_MAX = 2_000;
-/** Limits the newest entries of thirty days. Beyond it the figures cover only these, and state since when. */
-const ENTRIES_MAX = 50_000;
 const DAYS = 30;
 /**
  * Entries older than SETTLED_MS are summed per project and cached, because no transaction that writes entries lasts
@@ -47,35 +44,6 @@ const RUNNING = {
     ORDER BY o.ends_at LIMIT $3`,
 };
 
-/**
- * Sums ledger entries from `$3` to `$4` by UTC day: charges minus refunds and compensations. The energy that the
- * receiver of a rental used is compared with burning it, at the energy fee (`$5` if it was not kept) and the rate of the
- * sale, on the day of the charge. Activations count as spent but burn no energy.
- */
-const MONTH = {
-  name: 'console_month',
-  text: `SELECT to_char(e.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, coalesce(-sum(e.credits), 0)::bigint AS credits,
-      coalesce(-sum(e.credits) FILTER (WHERE o.kind = 'rental'), 0)::bigint AS energy_credits,
-      coalesce(sum(e.sales) FILTER (WHERE o.kind = 'rental' AND x.number IS NULL), 0)::int AS orders,
-      coalesce(sum(e.sales * o.energy) FILTER (WHERE x.number IS NULL), 0)::bigint AS energy,
-      coalesce(sum(u.energy * coalesce(o.energy_fee_sun, $5)::numeric * o.trx_usd_e8)
-        FILTER (WHERE e.kind = 'charge' AND x.number IS NULL), 0)::text AS burning_rate,
-      coalesce(sum(u.energy) FILTER (WHERE e.kind = 'charge' AND x.number IS NULL), 0)::bigint AS used_energy,
-      coalesce(bool_or(o.test OR u.order_id IS NOT NULL AND coalesce(o.energy_fee_sun, $5) IS NULL), false) AS is_unmeasured,
-      CASE WHEN sum(count(*)) OVER () >= $2 THEN min(min(e.created_at)) OVER () END AS since
-    FROM (SELECT credits, order_id, kind, entry_key, created_at,
-                 CASE kind WHEN 'charge' THEN 1 WHEN 'refund' THEN -1 ELSE 0 END AS sales
-            FROM credit_entry
-           WHERE project_id = $1 AND created_at > $3 AND created_at <= $4
-             AND kind IN ('charge', 'refund', 'compensation')
-           ORDER BY created_at DESC, id DESC LIMIT $2) e
-    LEFT JOIN orders o ON o.id = e.order_id
-    LEFT JOIN order_extension x ON x.order_id = e.order_id AND x.number = CASE WHEN e.kind = 'charge'
-      AND e.entry_key LIKE 'charge:%:ext:%' THEN split_part(e.entry_key, ':', 4)::smallint END
-    LEFT JOIN rental_use u ON u.order_id = e.order_id
-    GROUP BY 1`,
-};
-
 const MOMENTS = {
   name: 'console_month_moments',
   text: `SELECT now - $1 * interval '1 day' AS begins_at, now - $2 * interval '1 millisecond' AS settled_at
@@ -87,21 +55,8 @@ interface Moments {
   readonly settled_at: Date;
 }
 
-interface MonthRow {
-  readonly day: string;
-  readonly credits: bigint;
-  readonly energy_credits: bigint;
-  readonly orders: number;
-  readonly energy: bigint;
-  /** Sun times rate. */
-  readonly burning_rate: string;
-  readonly used_energy: bigint;
-  readonly is_unmeasured: boolean;
-  readonly since: Date | null;
-}
-
 interface SettledMonth {
-  readonly rows: readonly MonthRow[];
+  readonly rows: readonly DayRow[];
   readonly settledAt: Date;
 }
 
@@ -173,7 +128,7 @@ export class MerchantHomes {
   constructor(
     private readonly database: Database,
     private readonly topUp: TopUp,
-    private readonly replica: Replica,
+    private readonly figures: SpanFigures,
     private readonly records: OrderRecordReader,
   ) {}
 
@@ -225,7 +180,7 @@ export class MerchantHomes {
   private async month(projectId: string): Promise<MerchantHome['last_30_days']> {
     const fee = await this.records.energyFee();
     const { rows: settled, settledAt } = await this.settled.get(projectId, () => this.readSettled(projectId, fee));
-    const rows = [...settled, ...(await this.entries(projectId, settledAt, 'infinity', fee))];
+    const rows = [...settled, ...(await this.figures.entries(projectId, settledAt, 'infinity', fee))];
     const { spent, forEnergy, burning } = sumOf(rows);
     const days = [...new Set(rows.map(({ day }) => day))].sort();
     return given<MerchantHome['last_30_days']>({
@@ -250,41 +205,9 @@ export class MerchantHomes {
   private async readSettled(projectId: string, fee: bigint | undefined): Promise<SettledMonth> {
     const [moments] = await this.database.query<Moments>(MOMENTS, [DAYS, SETTLED_MS]);
     invariant(moments !== undefined, 'a statement without a table has one row');
-    const rows = await this.entries(projectId, moments.begins_at, moments.settled_at, fee);
+    const rows = await this.figures.entries(projectId, moments.begins_at, moments.settled_at, fee);
     return { rows, settledAt: moments.settled_at };
   }
-
-  /** Reads entries later than `from`, up to `to`. */
-  private async entries(
-    projectId: string,
-    from: Date,
-    to: Date | 'infinity',
-    fee: bigint | undefined,
-  ): Promise<MonthRow[]> {
-    const params = [projectId, ENTRIES_MAX, from, to, fee];
-    return this.replica.readNow((on) => on.query<MonthRow>(MONTH, params));
-  }
-}
-
-interface DaySums {
-  readonly spent: bigint;
-  readonly forEnergy: bigint;
-  readonly burning: bigint | undefined;
-}
-
-function total<T>(of: readonly T[], valueOf: (one: T) => bigint): bigint {
-  return of.reduce((sum, one) => sum + valueOf(one), 0n);
-}
-
-/** `burning` is undefined where savings are not measured. */
-function sumOf(of: readonly MonthRow[]): DaySums {
-  return {
-    spent: total(of, ({ credits }) => credits),
-    forEnergy: total(of, ({ energy_credits: credits }) => credits),
-    burning: of.some((row) => row.is_unmeasured)
-      ? undefined
-      : total(of, (row) => creditsOf(sun(BigInt(row.burning_rate)), 1n as RateE8)),
-  };
 }
 
 function ofBalance(balance: Awaited<ReturnType<TopUp['balance']>>): MerchantHome['needs_you'][number][] {

@@ -25,6 +25,7 @@ import type { AuditShape, EventShape, RefusedShape } from './integration-shapes.
 import { AnyText, csvHeaders, datedName, limitOf, pageFrom, TimedQuery } from './lists.js';
 import { ledgerLine } from './order-page.js';
 import { actsBefore, eventsBefore } from './project-records.js';
+import { SpanFigures } from './span-figures.js';
 
 const READS = { merchant: ['owner', 'member'], operator: ['admin', 'support'], scope: 'project' } as const;
 /** Names the open month where others have their number. */
@@ -64,6 +65,7 @@ export class RecordsController {
     private readonly requests: RequestHistory,
     private readonly replica: Replica,
     private readonly config: ConsoleConfig,
+    private readonly figures: SpanFigures,
   ) {}
 
   @Get('ledger')
@@ -110,10 +112,9 @@ export class RecordsController {
   @Get('statement/:number')
   @Authority(READS)
   async statement(@Param('project_id') project: string, @Param('number') number: string): Promise<OneStatement> {
-    if (number !== OPEN) return statementLine(await this.find(project, number));
-    const { statement, isWhole } = await this.open.read(project);
-    const { number: _number, closed_at: _closedAt, closing, entries, totals, ...line } = statementLine(statement);
-    return { ...line, ...(isWhole && { closing, entries, totals }) };
+    const shown = number === OPEN ? await this.openStatement(project) : statementLine(await this.find(project, number));
+    const measured = await this.figures.savingOf(project, shown.month);
+    return { ...shown, ...(measured !== undefined && { measured }) };
   }
 
   @Get('events')
@@ -169,6 +170,13 @@ export class RecordsController {
       cursor = page.nextCursor;
       if (cursor === undefined) return;
     }
+  }
+
+  /** Returns the entries that are in no statement yet; without sums if there are too many. */
+  private async openStatement(project: string): Promise<OneStatement> {
+    const { statement, isWhole } = await this.open.read(project);
+    const { number: _number, closed_at: _closedAt, closing, entries, totals, ...line } = statementLine(statement);
+    return { ...line, ...(isWhole && { closing, entries, totals }) };
   }
 
   private async write(response: Response, name: string, pages: AsyncGenerator<string, void, undefined>): Promise<void> {

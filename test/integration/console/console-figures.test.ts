@@ -5,6 +5,7 @@ import type { InboxItem, PricePreview } from '../../../src/modules/console/opera
 import { TEST_ADDRESSES } from '../../../src/domain/test-addresses.js';
 import { creditsOf, trxOf } from '../../../src/domain/conversion.js';
 import { credits, sun, type RateE8 } from '../../../src/domain/units.js';
+import { SpanFigures } from '../../../src/modules/console/span-figures.js';
 import { openConsole, type Account, type TestConsole } from '../../support/console/console-fixture.js';
 import { AUTHOR } from '../../support/api/factory.js';
 import { seedTestCanaries } from '../../support/cli.js';
@@ -318,6 +319,26 @@ it('savings are the cost of burning the energy that was used, minus the price, o
   expect(await measured('used')).toMatchObject(ofUsed);
   const ofUnused = { used_energy: 0, calls: 0, saved_sun: -Number(price), saved_trx: trxOf(-price) };
   expect(await measured('unused')).toEqual(ofUnused);
+  const page = (await owner.browser.get(`/api/projects/${customer.merchant}/orders/used`)).body;
+  expect(page.raw.measured_use).toEqual((await customer.get('/v1/orders/used')).body.measured_use);
+  expect(page.raw.measured_use).toMatchObject({ ...ofUsed, is_final: false });
+  const statement = async () => (await owner.browser.get(`/api/projects/${customer.merchant}/statement/open`)).body;
+  expect((await statement()).measured).toMatchObject({
+    used_energy: 64_285,
+    burning: { credits: Number(burntCredits) },
+    saved: { credits: Number(burntCredits - 2n * charged) },
+  });
+  // A month is of UTC, from its first microsecond to the first of the next.
+  const usedIn = async (month: string) =>
+    (await operators.app.get(SpanFigures).savingOf(customer.merchant, month))?.used_energy;
+  const chargedAt = async (at: string): Promise<void> =>
+    insert(`UPDATE credit_entry SET created_at = $2::timestamptz WHERE order_id = $1`, [used, at]);
+  await chargedAt('2025-12-01T00:00:00.000000Z');
+  expect([await usedIn('2025-11'), await usedIn('2025-12')]).toEqual([undefined, 64_285]);
+  await chargedAt('2025-12-31T23:59:59.999999Z');
+  expect([await usedIn('2025-12'), await usedIn('2026-01')]).toEqual([64_285, undefined]);
+  await chargedAt('2026-01-01T00:00:00.000000Z');
+  expect([await usedIn('2025-12'), await usedIn('2026-01')]).toEqual([undefined, 64_285]);
   await insert(`UPDATE orders SET test = true WHERE id = ANY ($1)`, [[used, unused]]);
   expect(await measured('used')).toBeUndefined();
 });

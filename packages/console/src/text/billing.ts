@@ -54,4 +54,12 @@ export const STATEMENT = {
   notFinal: 'Not final: its entries until now. The statement is closed on the first day of next month.',
   tooMany: 'This month has more than 100,000 entries. Its sums appear when it is closed; the CSV has each entry.',
   final: 'Final: a closed month never changes.',
+  measured: {
+    title: 'Measured saving',
+    note: (month: string) =>
+      `Not part of the statement. Computed from final blocks when this page was loaded, for rentals charged in ${month} (UTC). It can change until the last of them ends.`,
+    used: 'Energy used',
+    burning: 'Burning TRX for it',
+    saved: 'Saved compared with burning',
+  },
 } as const;

@@ -1,14 +1,14 @@
 /** One statement, or the open month so far, as a sheet to print. */
 import { Button } from '@mantine/core';
 import { Link } from 'wouter';
-import type { LedgerKind, OneStatement } from '../../../../../src/modules/console/data-shapes.js';
+import type { LedgerKind, MeasuredSaving, OneStatement } from '../../../../../src/modules/console/data-shapes.js';
 import { useProjectData } from '../../api/project-data.js';
 import { grouped } from '../../format/money.js';
 import { utcMoment } from '../../format/time.js';
 import { Amount } from '../../parts/figures.js';
 import { Facts } from '../../parts/lines.js';
 import { Loaded } from '../../parts/loaded.js';
-import { Page } from '../../parts/page.js';
+import { Page, Section } from '../../parts/page.js';
 import { pathOf, useProject } from '../../shell/project.js';
 import { BillingNav } from '../../shell/subnav.js';
 import { LEDGER, STATEMENT } from '../../text/billing.js';
@@ -45,9 +45,28 @@ export function StatementPage({ number }: { readonly number: string }) {
       }
     >
       <Loaded query={statement} lines={8}>
-        {(data) => <Sheet statement={data} />}
+        {(data) => (
+          <>
+            <Sheet statement={data} />
+            {data.measured !== undefined && <Measured of={data.measured} month={data.month} />}
+          </>
+        )}
       </Loaded>
     </Page>
+  );
+}
+
+function Measured({ of, month }: { readonly of: MeasuredSaving; readonly month: string }) {
+  return (
+    <Section title={text.measured.title} note={text.measured.note(month)}>
+      <Facts
+        of={[
+          [text.measured.used, grouped(of.used_energy)],
+          [text.measured.burning, <Amount key="burning" credits={of.burning.credits} />],
+          [text.measured.saved, <Amount key="saved" credits={of.saved.credits} isBalance />],
+        ]}
+      />
+    </Section>
   );
 }
 
