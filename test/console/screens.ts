@@ -164,6 +164,7 @@ export const SCREENS: readonly Screen[] = [
       await view.page.getByText('Lock these addresses out').waitFor();
     },
   },
+  { name: 'go-live', url: within('/go-live'), as: owner, ready: text('steps are done') },
   { name: 'team', url: within('/team'), as: owner, ready: table },
   { name: 'security', url: ({ merchant }) => `${merchant}/security`, as: owner, ready: table },
   { name: 'not-found', url: within('/nothing'), as: owner, ready: heading('Page not found') },

@@ -8,6 +8,7 @@ import { AutoDelegationPage } from './screens/merchant/auto-delegation-page.js';
 import { AutoDelegationsPage } from './screens/merchant/auto-delegations-page.js';
 import { DeliveryPage } from './screens/merchant/delivery-page.js';
 import { EventsPage } from './screens/merchant/events-page.js';
+import { GoLivePage } from './screens/merchant/go-live-page.js';
 import { HomePage } from './screens/merchant/home-page.js';
 import { KeysPage } from './screens/merchant/keys-page.js';
 import { LedgerPage } from './screens/merchant/ledger-page.js';
@@ -148,6 +149,7 @@ function ProjectPages({ id }: { readonly id: string }) {
       <Route path="/p/:project/settings/sources" component={SourcesPage} />
       <Route path="/p/:project/settings/notifications" component={ProjectNotificationsPage} />
       <Route path="/p/:project/team" component={TeamPage} />
+      <Route path="/p/:project/go-live" component={GoLivePage} />
       <Route component={NotFoundPage} />
     </Switch>
   );

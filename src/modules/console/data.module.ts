@@ -24,6 +24,7 @@ import { Mailer } from '../notifications/mailer.js';
 import { NotificationChoices } from '../notifications/notification-choices.js';
 import { OrderHistoryModule } from '../orders/order-history.module.js';
 import { ReceiverCheck } from '../orders/receiver.js';
+import { PeopleModule } from '../people/people.module.js';
 import { ProjectsModule } from '../projects/projects.module.js';
 import { PricesModule } from '../quotes/prices.module.js';
 import { AuditModule } from '../../platform/database/audit.module.js';
@@ -48,6 +49,8 @@ import { CreditsController } from './credits.controller.js';
 import { CsvAnswers } from './csv-answers.js';
 import { DepositDecisions } from './deposit-decisions.js';
 import { DepositDecisionsController } from './deposit-decisions.controller.js';
+import { GoLiveController } from './go-live.controller.js';
+import { GoLiveSteps } from './go-live.js';
 import { HomeController } from './home.controller.js';
 import { MailLoop } from './mail-loop.js';
 import { MerchantHomes } from './home.service.js';
@@ -69,10 +72,10 @@ import { SaleRecords } from './sale-records.js';
 import { OperatorSearchController, ProjectSearchController } from './search.controller.js';
 import { Search } from './search.service.js';
 import { SourcesController } from './sources.controller.js';
+import { SpanFigures } from './span-figures.js';
 import { SystemController } from './system.controller.js';
 import { System } from './system.service.js';
 import { TopUpController } from './top-up.controller.js';
-import { SpanFigures } from './span-figures.js';
 import { TopUp } from './top-up.service.js';
 import { OfflineReceiverCheck } from './offline-receiver-check.js';
 import { Unsubscriptions } from './unsubscriptions.js';
@@ -80,6 +83,7 @@ import { WebhookPagesController } from './webhooks.controller.js';
 
 const FOR_BOTH = [
   AutoDelegationPagesController,
+  GoLiveController,
   HomeController,
   KeysController,
   NotificationsController,
@@ -116,6 +120,7 @@ export class ConsoleDataModule {
         BillingModule,
         DepositAddressesModule,
         OrderHistoryModule,
+        PeopleModule,
         PricesModule,
         ProjectsModule,
         ReportsModule,
@@ -138,6 +143,7 @@ export class ConsoleDataModule {
         DepositDecisions,
         EventLog,
         Digests,
+        GoLiveSteps,
         HeldDeposits,
         KeyUses,
         MailClaims,
@@ -149,13 +155,13 @@ export class ConsoleDataModule {
         NotificationChoices,
         Operations,
         OrderRecordReader,
+        SpanFigures,
         PricePreviews,
         RateHistory,
         SaleRecords,
         SalesHold,
         Search,
         System,
-        SpanFigures,
         TopUp,
         Unsubscriptions,
         WebhookDeliveries,

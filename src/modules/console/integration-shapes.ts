@@ -323,3 +323,25 @@ export interface MerchantHome {
     readonly order_delivered: boolean;
   };
 }
+
+/** `GET /go-live`: what to do before real money, by the project's records. */
+export interface GoLive {
+  readonly checked_at: string;
+  /** A test project has only the steps that rehearse. */
+  readonly is_test: boolean;
+  readonly steps: readonly GoLiveStep[];
+}
+
+/** `low_balance` is absent where the balance has no limit. */
+export interface GoLiveStep {
+  readonly step:
+    | 'key_used'
+    | 'requests_limited'
+    | 'webhook_accepts'
+    | 'can_pay'
+    | 'low_balance'
+    | 'daily_cap'
+    | 'people'
+    | 'order_delivered';
+  readonly is_done: boolean;
+}

@@ -340,7 +340,23 @@ it('savings are the cost of burning the energy that was used, minus the price, o
   await chargedAt('2026-01-01T00:00:00.000000Z');
   expect([await usedIn('2025-12'), await usedIn('2026-01')]).toEqual([undefined, 64_285]);
   await insert(`UPDATE orders SET test = true WHERE id = ANY ($1)`, [[used, unused]]);
-  expect(await measured('used')).toBeUndefined();
+  expect([await measured('used'), await usedIn('2026-01')]).toEqual([undefined, undefined]);
+});
+
+it('the credits of a project pay for an order if they are the price of an ordinary rental', async () => {
+  const customer = await fixture.customer({ isTest: false });
+  const owner = await merchants.signedIn('owner', customer.merchant);
+  const canPay = async (): Promise<unknown> => {
+    const { steps } = (await owner.browser.get(`/api/projects/${customer.merchant}/go-live`)).body;
+    return steps.find(({ step }: { step: string }) => step === 'can_pay')?.is_done;
+  };
+  const { credits: price } = (await customer.post('/v1/quotes', { ...RENTED, receive_address: fixture.receiver() }))
+    .body;
+  const set = `UPDATE credit_account SET balance_credits = $2 WHERE project_id = $1`;
+  await insert(set, [customer.merchant, price - 1]);
+  expect(await canPay()).toBe(false);
+  await insert(set, [customer.merchant, price]);
+  expect(await canPay()).toBe(true);
 });
 
 const sumOf = (days: readonly Readonly<Record<string, { readonly credits: number }>>[], figure: string): number =>

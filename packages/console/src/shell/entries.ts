@@ -24,7 +24,12 @@ function merchantEntries(projectId: string): Entry[] {
     { path: at('/auto-delegation'), within: [at('/auto-delegation')], word: NAV.autoDelegation, icon: 'refill' },
     { path: at('/billing/top-up'), within: [at('/billing')], word: NAV.billing, icon: 'money' },
     { path: at('/integration/keys'), within: [at('/integration')], word: NAV.integration, icon: 'keys' },
-    { path: at('/settings/project'), within: [at('/settings'), at('/team')], word: NAV.settings, icon: 'settings' },
+    {
+      path: at('/settings/project'),
+      within: [at('/settings'), at('/team'), at('/go-live')],
+      word: NAV.settings,
+      icon: 'settings',
+    },
     { path: '/security', within: [], word: NAV.security, icon: 'account' },
   ];
 }

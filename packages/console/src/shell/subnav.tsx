@@ -43,6 +43,7 @@ export function OperatorProjectNav({ id }: { readonly id: string }) {
         [at('/team'), NAV.team],
         [at('/settings/sources'), NAV.sources],
         [at('/settings/project'), NAV.settings],
+        [at('/go-live'), NAV.goLive],
       ]}
     />
   );
@@ -100,6 +101,7 @@ export function SettingsNav() {
         [pathOf(id, '/team'), NAV.team],
         [pathOf(id, '/settings/sources'), NAV.sources],
         [pathOf(id, '/settings/notifications'), NAV.notifications],
+        [pathOf(id, '/go-live'), NAV.goLive],
       ]}
     />
   );

@@ -1,5 +1,6 @@
 /** Names of the pages, in the navigation and as headings. */
 export const NAV = {
+  goLive: 'Go live',
   home: 'Home',
   overview: 'Overview',
   ofProject: 'Pages of this project',

@@ -17,6 +17,7 @@ import { HOME } from '../../text/home.js';
 import { NAV } from '../../text/nav.js';
 import { ORDERS } from '../../text/orders.js';
 import { FirstDelivery } from './first-delivery.js';
+import { GoLiveCard } from './go-live-page.js';
 import { orderColumns } from '../order/orders-page.js';
 
 const EVERY_MS = 30_000;
@@ -91,7 +92,7 @@ function FirstSteps({ steps }: { readonly steps: MerchantHome['first_steps'] }) 
     [text.webhook, steps.webhook_made, '/integration/webhooks'],
     [text.order, steps.order_delivered, '/orders'],
   ] as const;
-  if (all.every(([, isDone]) => isDone)) return null;
+  if (all.every(([, isDone]) => isDone)) return <GoLiveCard />;
   return (
     <Section title={text.title} note={text.lead}>
       <ol className="first-steps">
