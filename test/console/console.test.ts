@@ -5,6 +5,7 @@ import { merchants } from './merchants.js';
 import { operators } from './operators.js';
 import { documentation } from './documentation.js';
 import { outside } from './outside.js';
+import { purchases } from './purchases.js';
 import { pages } from './pages.js';
 import { signingIn } from './signing-in.js';
 import { settings } from './settings.js';
@@ -34,6 +35,7 @@ afterAll(() => cluster.close(), START_LIMIT_MS);
 
 describe('signing in', () => signingIn(at, see));
 describe('merchants', () => merchants(at, see));
+describe('purchases', () => purchases(at, see));
 describe('pages', () => pages(at, see));
 describe('settings', () => settings(at, see));
 describe('the beginning', () => beginning(at, see));

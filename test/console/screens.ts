@@ -40,6 +40,16 @@ export const SCREENS: readonly Screen[] = [
     as: owner,
     ready: text('No order matches'),
   },
+  {
+    name: 'buy-energy',
+    url: within('/orders'),
+    as: owner,
+    ready: table,
+    act: async (view) => {
+      await button(view, 'Buy energy').click();
+      await view.page.getByRole('dialog').getByText('Duration').waitFor();
+    },
+  },
   { name: 'order', url: within(`/orders/${DELIVERED}`), as: owner, ready: table },
   { name: 'order-refunded', url: within(`/orders/${REFUNDED}`), as: owner, ready: table },
   { name: 'auto-delegations', url: within('/auto-delegation'), as: owner, ready: table },

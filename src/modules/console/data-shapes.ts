@@ -38,6 +38,8 @@ export interface ApiKeyShape {
   readonly name: string;
   /** The primary key has all scopes, and only it verifies MD5. */
   readonly is_primary: boolean;
+  /** It pays for purchases in the console and signs nothing. */
+  readonly is_console?: true;
   readonly scopes: readonly KeyScope[];
   /** Addresses and CIDR ranges; empty means any. */
   readonly allowed_sources: readonly string[];

@@ -23,7 +23,10 @@ import { MailTokens } from '../notifications/mail-tokens.js';
 import { Mailer } from '../notifications/mailer.js';
 import { NotificationChoices } from '../notifications/notification-choices.js';
 import { OrderHistoryModule } from '../orders/order-history.module.js';
+import { PurchaseOutcomes } from '../orders/purchase-outcomes.js';
+import { PurchaseQueue } from '../orders/purchase-queue.js';
 import { ReceiverCheck } from '../orders/receiver.js';
+import { StatementRepeater } from '../orders/statement-repeater.js';
 import { PeopleModule } from '../people/people.module.js';
 import { ProjectsModule } from '../projects/projects.module.js';
 import { PricesModule } from '../quotes/prices.module.js';
@@ -67,6 +70,8 @@ import { PricesController } from './prices.controller.js';
 import { ProjectScopeInterceptor } from './project-scope.interceptor.js';
 import { ProjectSettingsController } from './project-settings.controller.js';
 import { ProjectsController } from './projects.controller.js';
+import { PurchasesController } from './purchases.controller.js';
+import { ConsolePurchases } from './purchases.service.js';
 import { RecordsController } from './records.controller.js';
 import { SaleRecords } from './sale-records.js';
 import { OperatorSearchController, ProjectSearchController } from './search.controller.js';
@@ -96,6 +101,7 @@ const FOR_BOTH = [
   TopUpController,
   WebhookPagesController,
 ];
+const FOR_MERCHANTS = [PurchasesController];
 const FOR_OPERATORS = [
   AuditController,
   CreditsController,
@@ -128,7 +134,7 @@ export class ConsoleDataModule {
         StatementsModule,
         TypeOrmModule.forFeature([AutoDelegation, ExplainedFinding, MarketState, SalesStop, WebhookEndpoint]),
       ],
-      controllers: audience === 'operator' ? [...FOR_BOTH, ...FOR_OPERATORS] : FOR_BOTH,
+      controllers: [...FOR_BOTH, ...(audience === 'operator' ? FOR_OPERATORS : FOR_MERCHANTS)],
       providers: [
         AccessAudit,
         { provide: APP_INTERCEPTOR, useClass: ProjectScopeInterceptor },
@@ -139,6 +145,7 @@ export class ConsoleDataModule {
         AutoDelegationAnswers,
         AutoDelegations,
         CreditRequestLines,
+        ConsolePurchases,
         CsvAnswers,
         DepositDecisions,
         EventLog,
@@ -157,10 +164,13 @@ export class ConsoleDataModule {
         OrderRecordReader,
         SpanFigures,
         PricePreviews,
+        PurchaseOutcomes,
+        PurchaseQueue,
         RateHistory,
         SaleRecords,
         SalesHold,
         Search,
+        StatementRepeater,
         System,
         TopUp,
         Unsubscriptions,

@@ -7,6 +7,7 @@ import { IsFlag, IsInteger, IsListOf, IsText, Member, Optional } from '../../pla
 import { Parameter } from '../../platform/http/body/member-rules.js';
 import { Query } from '../../platform/http/body/page-query.js';
 import type { KeyOptions, KeyView } from '../projects/api-keys.js';
+import { consoleKeyId } from '../projects/console-key-id.js';
 import { given, money, timeOf } from './answers.js';
 import type { ApiKeyShape, ChangeKey, MakeKey, RotateKey } from './data-shapes.js';
 
@@ -102,6 +103,7 @@ export function keyShape(view: KeyView): ApiKeyShape {
     id: view.id,
     name: view.name,
     is_primary: view.is_primary,
+    is_console: view.id === consoleKeyId(view.project_id) ? true : undefined,
     scopes: view.scopes,
     allowed_sources: view.allowed_sources,
     daily_cap: view.daily_cap_credits === null ? undefined : money(view.daily_cap_credits),

@@ -94,7 +94,7 @@ export class PlaygroundController {
     };
   }
 
-  /** Returns the price of additional time, and the request code that buys it. A browser session cannot buy. */
+  /** Returns the price of additional time, and the request code that buys it with a key. */
   @Post('extension')
   @HttpCode(200)
   @Authority(TRIES)

@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { HeldRates } from '../billing/held-rates.js';
 import { ConsoleConfig } from '../../platform/config/console-config.js';
 import { ApiError } from '../../domain/errors.js';
+import type { EnergyRatio } from '../pool/energy-ratio.js';
 import { Prices } from '../quotes/prices.js';
 import type { SaleFigures } from '../quotes/direct-price.js';
 import { Database } from '../../platform/database/database.js';
@@ -11,6 +12,7 @@ const CHAIN = {
   name: 'console_chain_fees',
   text: `SELECT value ->> 'energyFeeSun' AS energy_fee, value ->> 'transactionFeeSunPerByte' AS byte_fee,
       value ->> 'maxFeeLimitSun' AS max_fee_limit,
+      value ->> 'totalEnergyLimit' AS energy_limit, value ->> 'totalEnergyWeight' AS energy_weight,
       extract(epoch FROM clock_timestamp() - measured_at)::float8 AS age_sec FROM market_state WHERE name = 'chain'`,
 };
 
@@ -18,7 +20,14 @@ interface ChainRow {
   readonly energy_fee: string | null;
   readonly byte_fee: string | null;
   readonly max_fee_limit: string | null;
+  readonly energy_limit: string | null;
+  readonly energy_weight: string | null;
   readonly age_sec: number;
+}
+
+/** With the ratio of stake to energy, by which an order takes capacity of the pool. */
+export interface RecordedFigures extends SaleFigures {
+  readonly ratio: EnergyRatio;
 }
 
 @Injectable()
@@ -34,18 +43,21 @@ export class SaleRecords {
   }
 
   /** Throws ApiError CHAIN_UNAVAILABLE if the last chain reading is too old, and SERVICE_UNAVAILABLE without prices. */
-  async figures(): Promise<SaleFigures> {
+  async figures(): Promise<RecordedFigures> {
     const { sales, market, rates } = this.config;
     const [chain] = await this.database.query<ChainRow>(CHAIN);
     const priceRows = await this.prices.list();
     if (priceRows.length === 0)
       throw new ApiError('SERVICE_UNAVAILABLE', 'Prices are unknown at present. Try again shortly.');
     const [energyFeeSun, perByte] = [integerOf(chain?.energy_fee), integerOf(chain?.byte_fee)];
+    const [totalEnergyLimit, totalEnergyWeight] = [integerOf(chain?.energy_limit), integerOf(chain?.energy_weight)];
     if (
       chain === undefined ||
       chain.age_sec > market.maxAgeSec ||
       energyFeeSun === undefined ||
-      perByte === undefined
+      perByte === undefined ||
+      totalEnergyLimit === undefined ||
+      totalEnergyWeight === undefined
     ) {
       throw new ApiError('CHAIN_UNAVAILABLE', 'The state of the chain is unknown at present. Try again shortly.');
     }
@@ -56,6 +68,7 @@ export class SaleRecords {
       priceRows,
       fees: { energyFeeSun, transactionFeeSunPerByte: perByte, maxFeeLimitSun: integerOf(chain.max_fee_limit) },
       rate: stored?.rate ?? rates.fallback,
+      ratio: { totalEnergyLimit, totalEnergyWeight },
     };
   }
 }

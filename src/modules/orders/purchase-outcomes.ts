@@ -10,8 +10,10 @@ import { DeadlineError } from '../../platform/support/clock.js';
 import type { PurchaseContext } from './purchase.js';
 
 /** The members of a purchase that decide if it is counted, and as what. */
-interface Counted extends Pick<PurchaseContext, 'project' | 'key'> {
+interface Counted {
   readonly kind: OrderKind | 'extension';
+  readonly project: Pick<PurchaseContext['project'], 'isTest'>;
+  readonly key: Pick<PurchaseContext['key'], 'value'>;
 }
 
 @Injectable()

@@ -20,6 +20,7 @@ import {
   type ResealCount,
   type SecretStore,
 } from '../../platform/database/resealing.js';
+import { consoleKeyId } from './console-key-id.js';
 
 /** 192 random bits. The interface requires at least 128, since an MD5 signature permits an offline search. */
 const API_KEY_BYTES = 24;
@@ -177,6 +178,7 @@ export class ApiKeys {
   async rotate(id: string, overlapSec: number, act: Author): Promise<string> {
     const { project_id: projectId, is_primary: isPrimary } = await this.get(id);
     if (isPrimary) throw new OperatorError('This is the primary key. `project rotate-key` creates a new one.', 2);
+    refuseConsoleKey(id, projectId);
     const seals = await this.sealers.sealing('api-key');
     return this.database.transaction(async (tx) => {
       // Locks the row, so that a concurrent revocation is not undone.
@@ -211,6 +213,7 @@ export class ApiKeys {
   async setOptions(id: string, options: KeyOptions, act: Author): Promise<void> {
     const { project_id: projectId, is_primary: isPrimary } = await this.get(id);
     if (isPrimary && options.scopes !== undefined) throw new OperatorError('The primary key has all scopes.', 2);
+    refuseConsoleKey(id, projectId);
     await this.database.transaction(async (tx) => {
       await change(tx, id, columnsOf(options));
       await recordAct(tx, act, { action: 'key.options', subject: projectId, detail: { key: id, ...options } });
@@ -257,6 +260,15 @@ function columnsOf<T extends KeyOptions>({ scopes, allowedSources, ...rest }: T)
     ...(scopes !== undefined && { scopes: [...scopes] }),
     ...(allowedSources !== undefined && { allowedSources: [...allowedSources] }),
   };
+}
+
+/** Throws for the key that pays for purchases in the console: its secret would let programs spend under that cap. */
+function refuseConsoleKey(id: string, projectId: string): void {
+  if (id !== consoleKeyId(projectId)) return;
+  throw new OperatorError(
+    'This key pays for purchases in the console and signs nothing. An owner sets its cap in the settings of the project; revoking it ends such purchases.',
+    2,
+  );
 }
 
 export function tooManyKeys(): OperatorError {

@@ -14,6 +14,7 @@ import {
   HttpSettings,
   LogSettings,
   MarketSettings,
+  PoolSettings,
   RateSettings,
   RetentionSettings,
   SalesSettings,
@@ -122,6 +123,8 @@ export function readConsoleConfig(env: Env) {
     secrets: { sealKeys: ownKeys(r, own) },
     sales: r.read(SalesSettings),
     market: r.read(MarketSettings),
+    /** The margin of a purchase in the console. */
+    pool: r.read(PoolSettings),
     rates: r.read(RateSettings),
     /** The single token for deposits. */
     chain: r.read(TokenSettings),
@@ -178,6 +181,7 @@ export abstract class ConsoleConfig implements Readonly<Settings> {
   abstract readonly secrets: Settings['secrets'];
   abstract readonly sales: Settings['sales'];
   abstract readonly market: Settings['market'];
+  abstract readonly pool: Settings['pool'];
   abstract readonly rates: Settings['rates'];
   abstract readonly chain: Settings['chain'];
   abstract readonly deposits: Settings['deposits'];

@@ -11,6 +11,11 @@ export const FUNCTION_GRANTS: Readonly<Record<string, readonly Role[]>> = {
   // Both call those two for auto-delegations, with the owner's rights.
   buy_for_auto_delegation: ['worker'],
   extend_for_auto_delegation: ['worker'],
+  // Both call those two for the owner of a session, with the owner's rights, and record the act.
+  buy_in_console: ['console_merchant'],
+  extend_in_console: ['console_merchant'],
+  console_buyer: [],
+  console_purchase_fault: [],
   // Charge within take_order and extend_order, with their rights.
   charge_api_key: [],
   charge_auto_delegation: [],

@@ -137,6 +137,7 @@ describe('the grants of a migrated database', () => {
       ...['take_order', 'extend_order', 'return_to_caps', 'keep_order_key'],
       ...['webhook_changed', 'webhook_fan_out', 'webhook_fan_out_batch', 'webhook_project_frozen'],
       ...['auto_delegation_order_moved', 'buy_for_auto_delegation', 'extend_for_auto_delegation'],
+      ...['buy_in_console', 'extend_in_console'],
       ...['console_memberships', 'console_invited_to', 'console_looks', 'notifications_due'],
       ...['project_acts', 'project_order_legs', 'project_order_compensations'],
       'project_deposit_returns',

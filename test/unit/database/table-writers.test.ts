@@ -8,7 +8,7 @@ const WRITERS: Readonly<Record<string, readonly string[]>> = {
   archived_leg: ['sql'],
   archived_orders: ['sql'],
   asset_rate: ['deposits', 'sql'],
-  audit_log: ['database'],
+  audit_log: ['database', 'sql'],
   auto_delegation: ['auto-delegations', 'sql'],
   blacklisted_address: ['deposits'],
   broadcast: ['fulfilment'],

@@ -8,6 +8,8 @@ export const KEYS = {
   readOnly: 'You are a member of this project: you can see its keys, but only an owner can change them.',
   ofOwners: 'Only owners of the project can change keys, in their console.',
   primary: 'Primary',
+  consoleNote:
+    'Pays for purchases in the console and signs nothing. Its cap is under Settings. Revoking it ends such purchases.',
   primaryNote: 'All scopes; the only key that verifies MD5 signatures',
   columns: {
     name: 'Key',

@@ -202,6 +202,60 @@ END $$;
 
 REVOKE EXECUTE ON FUNCTION buy_for_auto_delegation FROM PUBLIC;
 
+-- Takes an order that an owner confirmed in a console, for the project that the transaction names, and records the act.
+-- The project's key for consoles pays: its daily cap is the cap of all such purchases. Its id follows from the project's
+-- (console-key.ts). With the owner's rights; a refusal leaves nothing behind. The other arguments are those of
+-- take_order.
+CREATE OR REPLACE FUNCTION buy_in_console(
+  p_session uuid, p_key text, p_hash bytea, p_receiver text, p_energy bigint, p_duration integer, p_price bigint,
+  p_credits bigint, p_rate bigint, p_amount bigint, p_leg_slack bigint, p_legs_max integer, p_refusal text,
+  p_request_id text, p_lock_ms integer, p_expected_uses integer, p_energy_fee bigint, p_max_fee_limit bigint,
+  OUT refusal text, OUT created boolean, OUT order_id bigint, OUT same_request boolean
+) LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+  v_project uuid;
+  v_email text;
+  v_api_key uuid;
+  v_refusal text := p_refusal;
+BEGIN
+  SELECT b.project, b.email INTO v_project, v_email FROM console_buyer(p_session) b;
+  v_api_key := md5('console purchases of ' || v_project)::uuid;
+  IF p_key !~ '^console_[0-9a-f-]{36}$' THEN
+    RAISE EXCEPTION 'INVALID_REQUEST' USING ERRCODE = 'ER001';
+  END IF;
+  -- Applied after a replay, as every known refusal is.
+  IF v_refusal IS NULL THEN
+    v_refusal := console_purchase_fault(v_api_key, p_energy, p_duration, p_price, p_credits, p_rate);
+  END IF;
+  -- TRON: energy moves only between different accounts. A console cannot read the wallets.
+  IF v_refusal IS NULL AND EXISTS (SELECT FROM pool_wallet w WHERE w.address = p_receiver) THEN
+    v_refusal := 'RECEIVER_NOT_SUPPORTED';
+  END IF;
+  -- The stake follows from the energy, in whole TRX. The margin is at most a tenth for each day (POOL_MARGIN_BPS).
+  IF v_refusal IS NULL AND NOT coalesce(p_amount <= (
+      SELECT 1000000 + (p_energy + 2) * 1000000::numeric * (s.value ->> 'totalEnergyWeight')::numeric
+               / (s.value ->> 'totalEnergyLimit')::numeric * (1.1 + 0.1 * ceil(p_duration / 86400.0))
+        FROM market_state s WHERE s.name = 'chain'), false) THEN
+    v_refusal := 'CHAIN_UNAVAILABLE';
+  END IF;
+  SELECT t.refusal, t.created, t.order_id, t.same_request INTO refusal, created, order_id, same_request
+    FROM take_order(
+      p_project => v_project, p_api_key => v_api_key, p_key => p_key, p_hash => p_hash, p_kind => 'rental',
+      p_quote => NULL, p_quote_expires => NULL, p_receiver => p_receiver, p_energy => p_energy,
+      p_duration => p_duration, p_price => p_price, p_credits => p_credits, p_rate => p_rate, p_amount => p_amount,
+      p_leg_slack => p_leg_slack, p_refusal => v_refusal, p_request_id => p_request_id, p_legs_max => p_legs_max,
+      p_lock_ms => p_lock_ms, p_expected_uses => p_expected_uses, p_energy_fee => p_energy_fee,
+      p_max_fee_limit => p_max_fee_limit) t;
+  IF created THEN
+    INSERT INTO audit_log (actor, action, subject, reason, detail)
+    VALUES (v_email, 'orders.buy', v_project::text, 'in the merchants’ console', jsonb_build_object(
+      'order', order_id::text, 'key', p_key, 'credits', p_credits::text, 'energy', p_energy::text,
+      'durationSec', p_duration::text, 'receiver', p_receiver));
+  END IF;
+END $$;
+
+REVOKE EXECUTE ON FUNCTION buy_in_console FROM PUBLIC;
+
 -- Refuses changes of a final transaction, except for the number of sends and the burnt amount, which is recorded
 -- once.
 CREATE OR REPLACE FUNCTION chain_tx_final() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -379,6 +433,22 @@ $$;
 
 REVOKE EXECUTE ON FUNCTION console_audience FROM PUBLIC;
 
+-- Returns the project that the transaction names, and the e-mail of its owner who signed in within the last minutes.
+-- Raises KEY_SCOPE for any other session. The guard of the route judges first; the minute more is for the way here.
+CREATE OR REPLACE FUNCTION console_buyer(p_session uuid, OUT project uuid, OUT email text) LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  SELECT m.project_id, p.email INTO project, email
+    FROM console_session s JOIN membership m ON m.person_id = s.person_id JOIN person p ON p.id = s.person_id
+   WHERE s.id = p_session AND s.audience = 'merchant' AND s.stage = 'signed_in'
+     AND s.authenticated_at > clock_timestamp() - interval '11 minutes'
+     AND m.role = 'owner' AND m.project_id = nullif(current_setting('energy.project', true), '')::uuid;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'KEY_SCOPE' USING ERRCODE = 'ER001';
+  END IF;
+END $$;
+
+REVOKE EXECUTE ON FUNCTION console_buyer FROM PUBLIC;
+
 -- The project's name of an invitation, for the holder of its token.
 CREATE OR REPLACE FUNCTION console_invited_to(p_token_hash bytea) RETURNS text
   LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
@@ -411,6 +481,30 @@ CREATE OR REPLACE FUNCTION console_memberships(p_person uuid)
 $$;
 
 REVOKE EXECUTE ON FUNCTION console_memberships FROM PUBLIC;
+
+-- Returns why a purchase in a console must not be made at these figures, or null. A console computes prices itself, but
+-- serves browsers, so its figures are compared with the records: the price with the price table, the credits with the
+-- rate, and the rate with the last stored one, which may be read a moment later.
+-- p_key: the project's key for consoles. Without a cap on it, nothing may be bought.
+CREATE OR REPLACE FUNCTION console_purchase_fault(
+  p_key uuid, p_energy bigint, p_duration integer, p_price bigint, p_credits bigint, p_rate bigint
+) RETURNS text LANGUAGE sql STABLE AS $$
+  SELECT CASE
+    WHEN NOT EXISTS (SELECT FROM api_key k
+                      WHERE k.id = p_key AND k.revoked_at IS NULL AND k.daily_cap_credits IS NOT NULL)
+      THEN 'SPEND_CAP_REACHED'
+    WHEN NOT coalesce(p_price >= p_energy * (SELECT r.sun_per_energy FROM price_row r
+                                              WHERE r.duration_max_sec >= p_duration
+                                              ORDER BY r.duration_max_sec LIMIT 1), false)
+      -- A dollar is 10^7 credits, p_price is in 10^-6 TRX, p_rate in 10^-8 USD.
+      OR p_credits < p_price::numeric * p_rate / 10000000
+      OR EXISTS (SELECT FROM market_state s
+                  WHERE s.name = 'trx-usd' AND s.measured_at > clock_timestamp() - interval '1 hour'
+                    AND p_rate < (s.value ->> 'rate')::numeric * 50000000)
+      THEN 'QUOTE_EXPIRED' END
+$$;
+
+REVOKE EXECUTE ON FUNCTION console_purchase_fault FROM PUBLIC;
 
 -- Tells every console process to end the streams of a session.
 CREATE OR REPLACE FUNCTION console_session_ended() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -628,6 +722,45 @@ BEGIN
 END $$;
 
 REVOKE EXECUTE ON FUNCTION extend_for_auto_delegation FROM PUBLIC;
+
+-- Extends a rental as an owner confirmed it in a console, for the project that the transaction names, and records the
+-- act. The project's key for consoles pays, as in buy_in_console. With the owner's rights; a refusal leaves nothing
+-- behind. The other arguments are those of extend_order.
+CREATE OR REPLACE FUNCTION extend_in_console(
+  p_session uuid, p_key text, p_hash bytea, p_order bigint, p_duration integer, p_price bigint, p_credits bigint,
+  p_rate bigint, p_head timestamptz, p_longest integer, p_refusal text, p_request_id text, p_lock_ms integer,
+  p_expected_uses integer, p_fee_limit bigint, p_fee_limit_capped boolean,
+  OUT created boolean, OUT same_request boolean
+) LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+  v_project uuid;
+  v_email text;
+  v_api_key uuid;
+  v_refusal text := p_refusal;
+BEGIN
+  SELECT b.project, b.email INTO v_project, v_email FROM console_buyer(p_session) b;
+  v_api_key := md5('console purchases of ' || v_project)::uuid;
+  IF p_key !~ '^console_[0-9a-f-]{36}$' THEN
+    RAISE EXCEPTION 'INVALID_REQUEST' USING ERRCODE = 'ER001';
+  END IF;
+  IF v_refusal IS NULL THEN
+    v_refusal := console_purchase_fault(v_api_key, (SELECT o.energy FROM open_orders o
+      WHERE o.id = p_order AND o.project_id = v_project), p_duration, p_price, p_credits, p_rate);
+  END IF;
+  SELECT x.created, x.same_request INTO created, same_request
+    FROM extend_order(
+      p_project => v_project, p_api_key => v_api_key, p_key => p_key, p_hash => p_hash, p_order => p_order,
+      p_duration => p_duration, p_price => p_price, p_credits => p_credits, p_rate => p_rate, p_head => p_head,
+      p_longest => p_longest, p_refusal => v_refusal, p_request_id => p_request_id, p_lock_ms => p_lock_ms,
+      p_expected_uses => p_expected_uses, p_fee_limit => p_fee_limit, p_fee_limit_capped => p_fee_limit_capped) x;
+  IF created THEN
+    INSERT INTO audit_log (actor, action, subject, reason, detail)
+    VALUES (v_email, 'orders.extend', v_project::text, 'in the merchants’ console', jsonb_build_object(
+      'order', p_order::text, 'key', p_key, 'credits', p_credits::text, 'durationSec', p_duration::text));
+  END IF;
+END $$;
+
+REVOKE EXECUTE ON FUNCTION extend_in_console FROM PUBLIC;
 
 -- Extends a rental in one transaction, with the lock order of take_order: key, order, auto-delegation, key cap,
 -- and the balance row last. A refusal is raised, so nothing stays behind.

@@ -27,6 +27,8 @@ import { TypeToConfirm } from '../../parts/type-to-confirm.js';
 import { pathOf, useProject } from '../../shell/project.js';
 import { AUTO } from '../../text/auto-delegation.js';
 import { COMMON } from '../../text/common.js';
+import { PURCHASE } from '../../text/purchases.js';
+import { newFormKey } from '../purchase/form-key.js';
 import { AutoNext, AutoStatus, isStopped, reasonOf } from './auto-delegation-state.js';
 import { CapField } from './cap-field.js';
 import { Costs, SetDialog } from './set-auto-delegation.js';
@@ -159,6 +161,7 @@ function Acts({ of }: { readonly of: OneAutoDelegation }) {
   const cache = useQueryClient();
   const [opened, open] = useState<Opened>();
   const [done, setDone] = useState('');
+  const [, go] = useLocation();
   const path = `${api}/auto-delegations/${of.address}`;
   const keep = (set: OneAutoDelegation, words: string) => {
     cache.setQueryData(['project', id, `/auto-delegations/${of.address}`], set);
@@ -190,6 +193,9 @@ function Acts({ of }: { readonly of: OneAutoDelegation }) {
             </Button>
           </>
         )}
+        <Button variant="default" onClick={() => go(pathOf(id, `/orders?receiver=${of.address}&buy=${newFormKey()}`))}>
+          {PURCHASE.button}
+        </Button>
         <Button variant="default" onClick={() => open('remove')}>
           {words.remove}
         </Button>

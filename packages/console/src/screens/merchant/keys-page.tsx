@@ -154,14 +154,18 @@ function columns(isOwner: boolean, act: (doing: Doing) => void): Column<ApiKeySh
             title: titles.acts,
             cell: (key: ApiKeyShape) => (
               <div className="row-acts">
-                <button type="button" className="link-button" onClick={() => act({ what: 'rename', key })}>
-                  {COMMON.rename.button}
-                  <span className="only-read"> {key.name}</span>
-                </button>
-                <button type="button" className="link-button" onClick={() => act({ what: 'rotate', key })}>
-                  {KEYS.rotate.button}
-                  <span className="only-read"> {key.name}</span>
-                </button>
+                {key.is_console !== true && (
+                  <>
+                    <button type="button" className="link-button" onClick={() => act({ what: 'rename', key })}>
+                      {COMMON.rename.button}
+                      <span className="only-read"> {key.name}</span>
+                    </button>
+                    <button type="button" className="link-button" onClick={() => act({ what: 'rotate', key })}>
+                      {KEYS.rotate.button}
+                      <span className="only-read"> {key.name}</span>
+                    </button>
+                  </>
+                )}
                 <button type="button" className="link-button" onClick={() => act({ what: 'revoke', key })}>
                   {KEYS.revoke.button}
                   <span className="only-read"> {key.name}</span>
@@ -183,6 +187,7 @@ function KeyName({ apiKey }: { readonly apiKey: ApiKeyShape }) {
           {KEYS.primary}. {KEYS.primaryNote}.
         </p>
       )}
+      {apiKey.is_console === true && <p className="dim">{KEYS.consoleNote}</p>}
       {apiKey.previous_until !== undefined && (
         <p className="dim">
           <Icon name="wait" /> {KEYS.previousUntil} <Moment at={apiKey.previous_until} />

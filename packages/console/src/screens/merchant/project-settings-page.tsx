@@ -23,6 +23,7 @@ import { COMMON } from '../../text/common.js';
 import { NAV } from '../../text/nav.js';
 import { PROJECT_SETTINGS } from '../../text/project-settings.js';
 import { FreezeSection } from '../operator/freeze-section.js';
+import { PurchaseCapSection } from './purchase-cap.js';
 
 const text = PROJECT_SETTINGS;
 const PATH = '/settings';
@@ -58,6 +59,7 @@ export function ProjectSettingsPage() {
           </>
         )}
       </Loaded>
+      {audience === 'merchant' && <PurchaseCapSection />}
       {audience === 'operator' && <FreezeSection id={id} />}
     </Page>
   );

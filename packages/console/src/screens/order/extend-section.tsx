@@ -1,4 +1,4 @@
-/** Extension of a running rental: its current cost, and the request that buys it. A console session cannot buy. */
+/** Extension of a running rental by a program: its current cost, and the request that buys it. */
 import { TextInput } from '@mantine/core';
 import { useState } from 'react';
 import type { PlaygroundExtension, TryExtension } from '../../../../../src/modules/console/integration-shapes.js';

@@ -11,6 +11,7 @@ import { Page } from '../../parts/page.js';
 import { OrderStatus } from '../../parts/status.js';
 import { pathOf, useProject } from '../../shell/project.js';
 import { ORDER, ORDERS } from '../../text/orders.js';
+import { ExtendRental } from '../purchase/extend-rental.js';
 import { ExtendSection } from './extend-section.js';
 import { MoneySection } from './money-section.js';
 import { OperatorSection } from './operator-section.js';
@@ -52,9 +53,15 @@ export function OrderPage({ orderKey }: { readonly orderKey: string }) {
 }
 
 function Whole({ history }: { readonly history: OrderHistory }) {
+  const { isOwner } = useProject();
   return (
     <>
       <Summary history={history} />
+      {isOwner && history.actions.includes('extend') && (
+        <div className="acts">
+          <ExtendRental orderKey={history.order.key} />
+        </div>
+      )}
       {history.why_refunded !== undefined && <WhyRefunded reason={history.why_refunded} />}
       {history.actions.includes('extend') && <ExtendSection orderKey={history.order.key} />}
       <TimelineSection moments={history.timeline} />

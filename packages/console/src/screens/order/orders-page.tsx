@@ -15,13 +15,14 @@ import { OrderStatus } from '../../parts/status.js';
 import { orderPath, useProject } from '../../shell/project.js';
 import { NAV } from '../../text/nav.js';
 import { ORDERS } from '../../text/orders.js';
+import { BuyEnergy } from '../purchase/buy-energy.js';
 import { OrderFilter, useOrderFilter } from './order-filter.js';
 
 /** Polling interval for new orders. */
 const NEW_EVERY_MS = 5000;
 
 export function OrdersPage() {
-  const { id, api } = useProject();
+  const { id, api, isOwner } = useProject();
   const { query: filter, isFiltered } = useOrderFilter();
   const path = `${api}/orders`;
   const orders = usePages<OrderLine, PageOf<OrderLine>>(['orders', id], path, filter);
@@ -35,9 +36,12 @@ export function OrdersPage() {
       title={NAV.orders}
       lead={ORDERS.lead}
       actions={
-        <a className="crumb" href={withQuery(`${path}.csv`, filter)} download>
-          {ORDERS.filter.csv}
-        </a>
+        <>
+          <a className="crumb" href={withQuery(`${path}.csv`, filter)} download>
+            {ORDERS.filter.csv}
+          </a>
+          {isOwner && <BuyEnergy receiver={String(filter['receiver'] ?? '')} />}
+        </>
       }
     >
       <OrderFilter />

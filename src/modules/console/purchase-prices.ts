@@ -1,0 +1,70 @@
+/** Terms of purchases in the console, from stored records: a console asks no node. Pure. */
+import { burnPrice, creditsOf, trxOf } from '../../domain/conversion.js';
+import { ApiError } from '../../domain/errors.js';
+import { legsAffordable } from '../../domain/price.js';
+import { energy, toJsonInteger, type Energy, type Sun } from '../../domain/units.js';
+import { marginFor, sunForEnergy, sunOfOneEnergy } from '../pool/energy-ratio.js';
+import { floorOf, priceDirect, type PricedTime } from '../quotes/direct-price.js';
+import type { OrderTerms } from '../orders/purchase.js';
+import { money } from './answers.js';
+import { obstacleOf, type PurchaseLimits } from './purchase-limits.js';
+import type { PurchasePreview, WantedPurchase } from './purchase-shapes.js';
+import type { RecordedFigures } from './sale-records.js';
+
+/** Returns the terms of an order at these figures. Throws as `priceDirect`. */
+export function orderTermsOf(wanted: WantedPurchase, figures: RecordedFigures, marginBps: number): OrderTerms {
+  const { receive_address: receiveAddress, duration_sec: durationSec, expected_uses: expectedUses } = wanted;
+  const amount = energy(wanted.energy);
+  const { fees, ratio, rules } = figures;
+  const { priceSun, credits, rate } = priceDirect(figures, amount, durationSec, expectedUses);
+  return {
+    ...{ receiveAddress, energy: amount, durationSec, expectedUses, priceSun, credits, rate },
+    energyFeeSun: fees.energyFeeSun,
+    maxFeeLimitSun: fees.maxFeeLimitSun,
+    amountSun: sunForEnergy(amount, ratio, marginFor(durationSec, marginBps)),
+    legSlackSun: sunOfOneEnergy(ratio),
+    legsMax: legsAffordable(priceSun, floorOf(rules, fees)),
+  };
+}
+
+interface Priced {
+  readonly receiver: string;
+  readonly amount: Energy;
+  readonly durationSec: number;
+  readonly uses: number;
+  readonly price: Pick<PricedTime, 'priceSun' | 'credits' | 'rate'>;
+}
+
+/** Returns the price beside the cost of burning, and what it leaves of the balance. */
+export function previewOf(
+  { receiver, amount, durationSec, uses, price }: Priced,
+  energyFeeSun: bigint,
+  limits: PurchaseLimits,
+): PurchasePreview {
+  const burnt: Sun = burnPrice(amount, energyFeeSun, uses);
+  const obstacle = obstacleOf(limits, price.credits);
+  return {
+    receive_address: receiver,
+    energy: toJsonInteger(amount),
+    duration_sec: durationSec,
+    expected_uses: uses,
+    price: money(price.credits),
+    price_trx: trxOf(price.priceSun),
+    burning: money(creditsOf(burnt, price.rate)),
+    burning_trx: trxOf(burnt),
+    balance_after: money(limits.balance_credits - price.credits),
+    ...(obstacle !== undefined && { obstacle }),
+  };
+}
+
+/** Throws if the price rose above the one that was confirmed. */
+export function assertConfirmed(credits: bigint, confirmed: number): void {
+  if (credits > BigInt(confirmed)) throw priceRose();
+}
+
+export function priceRose(): ApiError {
+  return new ApiError(
+    'QUOTE_EXPIRED',
+    'The price has changed, and nothing was bought. Go back and check the new price.',
+  );
+}
