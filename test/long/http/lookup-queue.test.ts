@@ -42,6 +42,8 @@ it('an order is replayed though its look-up finds no place, also when Redis has 
   const waiting = Array.from({ length: 300 }, async (_, n) =>
     customer.post('/v1/orders', fresh(), withKey(`w${n.toString()}`)),
   );
+  // The queue is full once it refuses the first one.
+  await Promise.any(waiting.map(async (answer) => expect((await answer).status).toBe(503)));
   const again = await customer.post('/v1/orders', order, withKey('once'));
   expect([again.status, again.headers['idempotency-replayed']]).toEqual([202, 'true']);
   const full = (await Promise.all(waiting)).filter(({ status }) => status === 503);
