@@ -237,7 +237,7 @@ it('a compensation is booked and shown, and never exceeds the order’s charge',
   expect(await balance()).toBe(before + 3000);
   const beyond = await give(Number(credits) - 2999, '--reason', 'too much');
   expect(beyond.code).toBe(1);
-  expect(beyond.err).toMatch(new RegExp(`charges ${(Number(credits) - 3000).toString()} is left`));
+  expect(beyond.err).toMatch(new RegExp(`Only ${(Number(credits) - 3000).toString()} of the order’s charges`));
   expect(await balance()).toBe(before + 3000);
   expect((await answerOf(order)).compensations).toMatchObject([
     { credits: 1000, reason: 'ended early' },
