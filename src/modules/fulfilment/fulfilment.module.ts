@@ -15,9 +15,20 @@ import { ClockWatch } from './loop/clock-watch.js';
 import { ChainView } from './follow/chain-view.js';
 import { OrderTermination } from './plan/order-termination.js';
 import { Follower } from './follow/follower.js';
+import { NetworkRatio } from './follow/network-ratio.js';
+import { NewBlocks } from './follow/new-blocks.js';
+import { SolidHeads } from './follow/solid-heads.js';
 import { ForeignUndelegations } from '../reconciliation/foreign-undelegations.js';
-import { ExpiredTransactions } from './loop/expired-transactions.js';
-import { OrderAdvancer } from './loop/order-advancer.js';
+import { ExpiredTransactions } from './advance/expired-transactions.js';
+import { FoundTransactions } from './advance/found-transactions.js';
+import { MissingTransactions } from './advance/missing-transactions.js';
+import { OrderAdvancer } from './advance/order-advancer.js';
+import { PassPlanner } from './advance/pass-planner.js';
+import { ReclaimChecks } from './advance/reclaim-checks.js';
+import { RecordedTransactions } from './advance/recorded-transactions.js';
+import { SentTransactions } from './advance/sent-transactions.js';
+import { TopUps } from './advance/top-ups.js';
+import { UndeliveredOrders } from './advance/undelivered-orders.js';
 import { Inclusion } from './follow/inclusion.js';
 import { JudgedRecords } from '../reconciliation/judged-records.js';
 import { StartupGate } from './loop/startup-gate.js';
@@ -32,6 +43,9 @@ import { RecentActs } from './follow/recent-acts.js';
 import { ReclaimGuard } from './plan/reclaim-guard.js';
 import { ReclaimReadings } from './plan/reclaim-readings.js';
 import { BackupRecovery } from '../reconciliation/backup-recovery.js';
+import { ChainSearch } from '../reconciliation/chain-search.js';
+import { ReconciliationLease } from '../reconciliation/reconciliation-lease.js';
+import { ReportActions } from '../reconciliation/report-actions.js';
 import { Reconciler } from '../reconciliation/reconciler.js';
 import { OrphanReclaims } from '../reconciliation/orphan-reclaims.js';
 import { ReconcilerGauges } from '../reconciliation/reconciler-gauges.js';
@@ -42,6 +56,7 @@ import { Settlement } from './follow/settlement.js';
 import { TransactionLog } from './send/transaction-log.js';
 import { FulfilmentGauges } from './fulfilment-gauges.js';
 import { WalletHealth } from './send/wallet-health.js';
+import { WalletLoops } from './wallet-loops.js';
 import { WorkerLoops } from './worker-loops.js';
 import { OrderClaims } from './loop/order-claims.js';
 
@@ -55,9 +70,20 @@ import { OrderClaims } from './loop/order-claims.js';
     ChainView,
     OrderTermination,
     Follower,
+    NetworkRatio,
+    NewBlocks,
+    SolidHeads,
     ForeignUndelegations,
     ExpiredTransactions,
+    FoundTransactions,
+    MissingTransactions,
     OrderAdvancer,
+    PassPlanner,
+    ReclaimChecks,
+    RecordedTransactions,
+    SentTransactions,
+    TopUps,
+    UndeliveredOrders,
     Inclusion,
     JudgedRecords,
     StartupGate,
@@ -75,6 +101,9 @@ import { OrderClaims } from './loop/order-claims.js';
     ReclaimGuard,
     ReclaimReadings,
     BackupRecovery,
+    ChainSearch,
+    ReconciliationLease,
+    ReportActions,
     Reconciler,
     ReconcilerGauges,
     FulfilmentLoop,
@@ -84,6 +113,7 @@ import { OrderClaims } from './loop/order-claims.js';
     WalletHealth,
     OrderClaims,
     ClockWatch,
+    WalletLoops,
     WorkerLoops,
   ],
   exports: [UnrecordedSearch],

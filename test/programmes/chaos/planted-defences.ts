@@ -1,6 +1,6 @@
 // Planted bugs that remove a defence: against outsiders on the chain, faulty nodes, exchanges, wallets that cannot
 // deliver, foreign acts, or foreign locks. The test that motivated each defence must fail without it.
-import { FOLLOWER, one, SENDER, SCHEMA, type NamedTest, type PlantedBug } from './planted-bug.js';
+import { NEW_BLOCKS, one, SENDER, SCHEMA, type NamedTest, type PlantedBug } from './planted-bug.js';
 
 const inTest =
   (file: string) =>
@@ -167,7 +167,7 @@ const AGAINST_NODES: readonly PlantedBug[] = [
   {
     name: 'a starting follower reads back to what was included alone',
     changes: one(
-      FOLLOWER,
+      NEW_BLOCKS,
       `(SELECT min(ref_block_number) + 1 FROM open_chain_tx WHERE status = 'sending' AND ref_block_number > $1)`,
       `NULL::bigint`,
     ),

@@ -64,7 +64,7 @@ export const PLANTED_IN_COMPANY: readonly PlantedBug[] = [
   },
   {
     name: 'a rental that gets no more top-ups is claimed before all others',
-    changes: one('modules/fulfilment/loop/order-advancer.ts', 'if (isPastTopUps(', 'if (false && isPastTopUps('),
+    changes: one('modules/fulfilment/advance/top-ups.ts', 'if (isPastTopUps(', 'if (false && isPastTopUps('),
     test: inTest('long/fulfilment/running-rentals', 'the number of top-ups of a rental is limited'),
   },
   {

@@ -206,7 +206,7 @@ export const PLANTED_IN_DOUBT: readonly PlantedBug[] = [
   {
     name: 'what dies of a chain that stood still pauses its wallet',
     changes: one(
-      'modules/fulfilment/loop/expired-transactions.ts',
+      'modules/fulfilment/advance/expired-transactions.ts',
       'if (scanned.whileValid < BLOCKS_MIN) return false;',
       '',
     ),

@@ -1,9 +1,8 @@
 // Planted bugs for tests of the ordinary suite: too rare or too slow to show in chaos rounds.
 import {
-  FOLLOWER,
-  ADVANCER,
   BLOCKS,
   LEASES,
+  NEW_BLOCKS,
   one,
   POOL_SYNC,
   PROOF,
@@ -66,7 +65,7 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
   },
   {
     name: 'one node reverts what another still has',
-    changes: one(FOLLOWER, 'if (block?.id === blockId) return true;', ''),
+    changes: one(NEW_BLOCKS, 'if (block?.id === blockId) return true;', ''),
     test: guard('reported by one node alone reverts nothing that another node still has'),
   },
   {
@@ -95,7 +94,7 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
   {
     name: 'bytes that waited too long are sent all the same',
     changes: one(
-      ADVANCER,
+      'modules/fulfilment/advance/recorded-transactions.ts',
       'view !== undefined && step.tx.expiresAtMs < view.head.timestampMs + VALIDITY_LEFT_MIN_MS',
       'false',
     ),

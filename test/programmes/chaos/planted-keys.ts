@@ -1,5 +1,5 @@
 // Planted bugs of keys, queues and limits, each with the test that must catch it.
-import { FOLLOWER, one, SENDER, type NamedTest, type PlantedBug } from './planted-bug.js';
+import { NEW_BLOCKS, one, SENDER, type NamedTest, type PlantedBug } from './planted-bug.js';
 
 const inTest =
   (file: string) =>
@@ -92,7 +92,7 @@ export const PLANTED_KEYS: readonly PlantedBug[] = [
   },
   {
     name: 'what another session held is forgotten',
-    changes: one(FOLLOWER, 'this.pendingInclusions.set(block, applied?.left ?? txids, ratio);', ''),
+    changes: one(NEW_BLOCKS, 'this.pendingInclusions.set(block, applied?.left ?? txids, ratio);', ''),
     test: long('fulfilment/fulfilment-nodes')(
       'skips a transaction whose rows another session holds for the others of its block, and counts it once they are free',
     ),

@@ -1,16 +1,5 @@
 // Planted bugs in transactions sent to the chain, and in conclusions drawn from it.
-import {
-  SENDER,
-  WORK,
-  PROOF,
-  ADVANCER,
-  SCHEMA,
-  one,
-  LIES,
-  SILENCE,
-  unguarded,
-  type PlantedBug,
-} from './planted-bug.js';
+import { SENDER, WORK, PROOF, SENT, SCHEMA, one, LIES, SILENCE, unguarded, type PlantedBug } from './planted-bug.js';
 
 const VERDICT_DEAD = `{ kind: 'dead', evidence: { expiresAtMs: tx.expiresAtMs, absences: [], scanned: { node: '', from: 0, to: 0, whileValid: 9 } } }`;
 
@@ -54,7 +43,7 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
         put: `if (first.kind !== 'absent') return ${VERDICT_DEAD};`,
       },
       {
-        file: ADVANCER,
+        file: SENT,
         find: 'else if (view.solid.timestampMs >= step.tx.expiresAtMs) {',
         put: 'else if (step.tx.ageSec > 1) {',
       },
@@ -141,11 +130,15 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
       },
       { file: PROOF, find: 'if (timestampMs < tx.expiresAtMs)', put: 'if (false)' },
       {
-        file: ADVANCER,
+        file: SENT,
         find: 'else if (view.solid.timestampMs >= step.tx.expiresAtMs) {',
         put: 'else if (step.tx.ageSec > 0.5) {',
       },
-      { file: ADVANCER, find: 'const found = await this.lookUp(step, view);', put: "const found: string = 'absent';" },
+      {
+        file: SENT,
+        find: 'const found = await this.foundTransactions.lookUp(step, view);',
+        put: "const found: string = 'absent';",
+      },
     ],
   },
   {

@@ -102,9 +102,9 @@ const DELIVERY: readonly PlantedBug[] = [
   {
     name: 'a reclaim that failed often is looked at again in an hour',
     changes: one(
-      'modules/fulfilment/loop/order-advancer.ts',
-      'restAtMost(pass, order, Math.min(restMs, CHECK_AGAIN_MS));',
-      'restAtMost(pass, order, restMs);',
+      'modules/fulfilment/advance/reclaim-checks.ts',
+      'pass.restAtMost(order, Math.min(restMs, CHECK_AGAIN_MS));',
+      'pass.restAtMost(order, restMs);',
     ),
     test: {
       file: 'integration/fulfilment/fulfilment-ports.test.ts',

@@ -4,7 +4,7 @@ import { one, ENDING, LEASES, LOG, SCHEMA, type NamedTest, type PlantedBug } fro
 const LOSSES = 'modules/fulfilment/plan/usage-losses.ts';
 const RUNNING = 'modules/fulfilment/plan/running-rentals.ts';
 const USAGE = 'modules/fulfilment/loop/receiver-usage.ts';
-const ADVANCER = 'modules/fulfilment/loop/order-advancer.ts';
+const RECLAIM_CHECKS = 'modules/fulfilment/advance/reclaim-checks.ts';
 
 const inUnit = (title: string): NamedTest => ({ file: 'unit/fulfilment/usage-losses.test.ts', title });
 const ofTopUps = (title: string): NamedTest => ({ file: 'long/fulfilment/usable-energy-top-ups.test.ts', title });
@@ -128,7 +128,7 @@ export const PLANTED_USABLE: readonly PlantedBug[] = [
   {
     name: 'a reclaim without a reading does not wait for one',
     changes: one(
-      ADVANCER,
+      RECLAIM_CHECKS,
       'if (this.reclaimReadings.isPatienceOver(clockMs - (order.endsAtMs ?? clockMs))) return [build];',
       'return [build];',
     ),

@@ -10,7 +10,7 @@ import { readConfig } from '../../../src/platform/config/config.js';
 import { ChainView } from '../../../src/modules/fulfilment/follow/chain-view.js';
 import { OrderTermination } from '../../../src/modules/fulfilment/plan/order-termination.js';
 import { Follower } from '../../../src/modules/fulfilment/follow/follower.js';
-import { OrderAdvancer } from '../../../src/modules/fulfilment/loop/order-advancer.js';
+import { OrderAdvancer } from '../../../src/modules/fulfilment/advance/order-advancer.js';
 import { Proofs } from '../../../src/modules/fulfilment/send/proof.js';
 import { OrphanReclaims } from '../../../src/modules/reconciliation/orphan-reclaims.js';
 import { UnrecordedSearch } from '../../../src/modules/reconciliation/unrecorded-search.js';

@@ -23,6 +23,7 @@ import {
   renewLeases,
   type OrderClaim,
 } from '../../order-records/order-leases.js';
+import { FulfilmentEvents } from '../fulfilment-events.js';
 import type { Tally, ClaimedLeg, ClaimedOrder, ClaimedTx, ReceiverUsage } from './claimed-order.js';
 import { readReceiverUsage } from './receiver-usage.js';
 
@@ -240,6 +241,7 @@ export interface Released {
 export class OrderClaims {
   constructor(
     private readonly database: Database,
+    private readonly fulfilmentEvents: FulfilmentEvents,
     private readonly config: Config,
   ) {}
 
@@ -275,11 +277,11 @@ export class OrderClaims {
   }
 
   /**
-   * Releases orders, each with its next run. Returns how many this process still held. An order whose row another
-   * session keeps locked stays leased, and is due again when the lease ends.
+   * Releases orders, each with its next run, and reports those that this process no longer held. An order whose row
+   * another session keeps locked stays leased, and is due again when the lease ends.
    */
-  async release(orders: readonly Released[]): Promise<number> {
-    if (orders.length === 0) return 0;
+  async release(orders: readonly Released[]): Promise<void> {
+    if (orders.length === 0) return;
     let left = [...orders];
     let lost = 0;
     for (const restMs of RELEASE_RESTS_MS) {
@@ -294,7 +296,7 @@ export class OrderClaims {
       lost += kept.length - left.length;
       if (left.length === 0) break;
     }
-    return orders.length - lost;
+    this.fulfilmentEvents.reportFenceLost('release', lost);
   }
 
   private get leaseSec(): number {

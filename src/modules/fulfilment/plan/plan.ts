@@ -196,3 +196,11 @@ export function planFor(order: ClaimedOrder, clockMs: number, unsentMaxSec: numb
     refund: undoing && order.legs.every((leg) => leg.status === 'released' || leg.status === 'reclaimed'),
   };
 }
+
+/**
+ * Returns true for deliveries of an order that is being undone, or of an ended rental. Those possibly on their way are
+ * awaited, but not sent again.
+ */
+export function isUnwanted(order: ClaimedOrder, plan: Plan, step: TxStep): boolean {
+  return (order.isUndoing || plan.undo || plan.unwanted.has(step.leg)) && step.tx.purpose !== 'reclaim';
+}

@@ -1,17 +1,14 @@
 /** Decides sent transactions that no block can include any more: dead with proof, or found after all. */
 import { Injectable } from '@nestjs/common';
-import { NodeError } from '../../../platform/chain/errors.js';
-import { solidHeaderOf, TronClient } from '../../../platform/chain/tron.client.js';
 import { Log } from '../../../platform/observability/logger.js';
-import { BlockReader } from '../follow/block-reader.js';
 import type { View } from '../follow/chain-view.js';
-import { Inclusion } from '../follow/inclusion.js';
 import { FulfilmentEvents } from '../fulfilment-events.js';
 import { DeliveryCheck } from '../plan/delivery-check.js';
 import { Proofs, type DeathEvidence } from '../send/proof.js';
 import { TransactionLog } from '../send/transaction-log.js';
 import type { OrderTx } from '../send/transaction-sender.js';
 import { WalletHealth } from '../send/wallet-health.js';
+import { FoundTransactions } from './found-transactions.js';
 
 /** With fewer blocks during its validity (20 are usual), the chain caused a transaction's death, not its wallet. */
 const BLOCKS_MIN = 5;
@@ -19,11 +16,9 @@ const BLOCKS_MIN = 5;
 @Injectable()
 export class ExpiredTransactions {
   constructor(
-    private readonly client: TronClient,
     private readonly proofs: Proofs,
     private readonly transactionLog: TransactionLog,
-    private readonly blockReader: BlockReader,
-    private readonly inclusion: Inclusion,
+    private readonly foundTransactions: FoundTransactions,
     private readonly deliveryCheck: DeliveryCheck,
     private readonly walletHealth: WalletHealth,
     private readonly fulfilmentEvents: FulfilmentEvents,
@@ -34,7 +29,7 @@ export class ExpiredTransactions {
   async decide(step: OrderTx, view: View): Promise<boolean> {
     const verdict = await this.proofs.judge(step.tx);
     if (verdict.kind === 'dead') return this.recordDead(step, verdict.evidence);
-    if (verdict.kind === 'found') return this.recordFound(step, verdict.blockNumber, view);
+    if (verdict.kind === 'found') return this.foundTransactions.recordSolid(step, verdict.blockNumber, view);
     this.logger.debug({ orderId: step.order.id.toString(), why: verdict.why }, 'proof of death not available yet');
     return false;
   }
@@ -58,21 +53,5 @@ export class ExpiredTransactions {
     if (tx.purpose === 'reclaim' || tx.sends === 0 || order.isUndoing) return false;
     if (scanned.whileValid < BLOCKS_MIN) return false;
     return (await this.deliveryCheck.isSuitable(order)) === true;
-  }
-
-  private async recordFound(step: OrderTx, blockNumber: number, view: View): Promise<boolean> {
-    for (const node of this.client.pool.nodes) {
-      try {
-        const header = await solidHeaderOf(node, blockNumber);
-        const block =
-          header && (await this.blockReader.read(node, header, 'solid', () => Promise.resolve([step.tx.txid])));
-        if (block?.transactions.some((tx) => tx.txid === step.tx.txid && tx.succeeded) !== true) continue;
-        const { left } = await this.inclusion.includeBlock(block, [step.tx.txid], view.ratio);
-        return left.length === 0;
-      } catch (error) {
-        if (!(error instanceof NodeError)) throw error;
-      }
-    }
-    return false;
   }
 }
