@@ -14,6 +14,9 @@ export type Rows = Readonly<Record<string, readonly Row[]>>;
 const SEEN_MS = 640;
 const PLACED_MS = 210;
 const REFUND_REASON = 'The energy could not be delivered; the charge was returned.';
+/** Of a rental's energy, as far as transfers come out even. */
+const USED_SHARE = 0.98;
+const TRANSFER_ENERGY = 60_000;
 const ACTIVATED = 'activated: nothing is to be reclaimed';
 
 /** Ids assigned by the database, and the owners of the rows. */
@@ -44,6 +47,7 @@ class OrderRows {
   readonly broadcasts: readonly Row[];
   readonly entries: readonly Row[];
   readonly events: readonly Row[];
+  readonly uses: readonly Row[];
   private readonly project: string;
   private readonly isTest: boolean;
   private readonly id: number;
@@ -71,6 +75,16 @@ class OrderRows {
     }));
     this.entries = this.entryRows();
     this.events = this.eventRows();
+    this.uses = this.useRows();
+  }
+
+  /** The history has no transfers on chain: each rental counts as used once, in the block after its delivery. */
+  private useRows(): Row[] {
+    const { energy } = this.past;
+    const delivery = this.chain.deliveries.get(this.past);
+    if (this.isTest || energy === undefined || delivery === undefined) return [];
+    const [used, calls] = [Math.floor(energy * USED_SHARE), Math.max(1, Math.floor(energy / TRANSFER_ENERGY))];
+    return [{ order_id: this.id, energy: used, calls, last_block: delivery.block.number + 1 }];
   }
 
   private orderRow(): Row {
@@ -309,6 +323,7 @@ export function rowsOf(
       byTime('created_at'),
     ),
     deposit: paid.map(({ deposit }) => deposit).filter((deposit) => deposit !== undefined),
+    rental_use: bought.flatMap(({ uses }) => uses),
     event: [...bought.flatMap(({ events }) => events), ...paid.flatMap(({ events }) => events)].sort(byTime('at')),
   };
 }
