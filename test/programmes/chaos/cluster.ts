@@ -29,6 +29,7 @@ import { HostsClient } from '../../../src/platform/database/hosts-client.js';
 import { Actor, type ServiceProcess } from './actor.js';
 import { openCommitProxy, type CommitProxy } from './commit-proxy.js';
 import { FAR_RATES, XPUB } from '../../support/chain/deposits-on-chain.js';
+import { saveRecords } from '../../support/database/records.js';
 import { installSteppedClock, stepClock } from '../../setup/stepped-clock.js';
 import type { ReadRows } from '../../support/webhooks/webhook-judge.js';
 import { openExchanges, TRUE_PRICE, type Exchanges } from './exchanges.js';
@@ -324,6 +325,17 @@ export class ChaosCluster {
    */
   async keepRates(): Promise<void> {
     await this.sql.query(FAR_RATES);
+  }
+
+  /** Stops the processes and writes the records of the database into a file. */
+  async saveRecords(path: string): Promise<void> {
+    await Promise.all(this.all.map((actor) => actor.stop()));
+    const client = await this.sql.connect();
+    try {
+      await saveRecords(client, path);
+    } finally {
+      client.release();
+    }
   }
 
   /** Immediate shutdown, as after a crash; the server recovers from its WAL. */

@@ -26,6 +26,8 @@ npm run chaos -- --planted [--count N] [--only a,b] [--from K]
   --length-sec N   how long things go wrong in a round (14)
   --block-ms N     real time between blocks, 3 s of the chain's each (200)
   --keep-logs      keeps the log of every round, not only of failing ones
+  --records FILE   writes the records of the last round to FILE, for the tests
+                   of migrations
 `;
 
 /** Additional rounds for faults that have had no effect. */
@@ -55,6 +57,7 @@ export async function main(args: readonly string[]): Promise<number> {
       'length-sec': { type: 'string', default: '14' },
       'block-ms': { type: 'string', default: '200' },
       'keep-logs': { type: 'boolean', default: false },
+      records: { type: 'string' },
       help: { type: 'boolean', default: false },
     },
   });
@@ -71,12 +74,19 @@ export async function main(args: readonly string[]): Promise<number> {
     keepLogs: values['keep-logs'],
     atOnce: wholeFrom('at-once', values['at-once'], 16),
   };
-  if (!values.planted) return run(settings, values.faults?.split(','));
+  const { records } = values;
+  if (!values.planted) return run(settings, { alone: values.faults?.split(','), records });
   const count = wholeFrom('count', values.count, 1000);
   return huntAll(settings, { only: values.only?.split(/,(?! )/), from: settings.from, count });
 }
 
-async function run(settings: Settings, alone?: readonly string[]): Promise<number> {
+/** `alone`: only these faults. `records`: the file for the records of the last round. */
+interface RunOptions {
+  readonly alone?: readonly string[] | undefined;
+  readonly records?: string | undefined;
+}
+
+async function run(settings: Settings, { alone, records }: RunOptions): Promise<number> {
   const only = alone?.map(faultNamed);
   const startedAt = performance.now();
   const build = await copyOfBuild();
@@ -128,6 +138,7 @@ async function run(settings: Settings, alone?: readonly string[]): Promise<numbe
         else if (!settings.keepLogs) await rm(log.path, { force: true });
         log = undefined;
       }
+      if (records !== undefined) await cluster?.saveRecords(records);
     } finally {
       await cluster?.close();
     }
