@@ -28,7 +28,7 @@ import { DatabaseHosts } from '../../../src/platform/database/database-hosts.js'
 import { HostsClient } from '../../../src/platform/database/hosts-client.js';
 import { Actor, type ServiceProcess } from './actor.js';
 import { openCommitProxy, type CommitProxy } from './commit-proxy.js';
-import { FAR_RATES, XPUB } from '../../support/chain/deposits-on-chain.js';
+import { RATES_AROUND, XPUB } from '../../support/chain/deposits-on-chain.js';
 import { saveRecords } from '../../support/database/records.js';
 import { installSteppedClock, stepClock } from '../../setup/stepped-clock.js';
 import type { ReadRows } from '../../support/webhooks/webhook-judge.js';
@@ -273,6 +273,7 @@ export class ChaosCluster {
   async passDay(): Promise<void> {
     const timestamp = (await this.directWallet.headTime()) + DAY_MS;
     await this.control('mine', { blocks: [{ timestamp }] });
+    await this.keepRates();
   }
 
   /** Sends a transaction of a wallet's owner and includes it in the very next block. */
@@ -320,11 +321,11 @@ export class ChaosCluster {
   }
 
   /**
-   * Restores the rates for the chain's time, which is ahead of this machine's here. They are lost when a worker detects
-   * that the clock was set back.
+   * Makes rates for the chain's time, which is ahead of this machine's here. They are lost when a worker detects that the
+   * clock was set back.
    */
   async keepRates(): Promise<void> {
-    await this.sql.query(FAR_RATES);
+    await this.sql.query(RATES_AROUND, [new Date(await this.directWallet.headTime())]);
   }
 
   /** Stops the processes and writes the records of the database into a file. */

@@ -16,6 +16,12 @@ export const FAR_RATES = `INSERT INTO asset_rate (asset, minute, rate_e8)
     generate_series(date_trunc('minute', clock_timestamp()) - interval '1 day', clock_timestamp() + interval '10 days', interval '1 minute') minute
   ON CONFLICT DO NOTHING`;
 
+/** The same rates around $1, a time of the chain: a day before it, and two days after it. */
+export const RATES_AROUND = `INSERT INTO asset_rate (asset, minute, rate_e8)
+  SELECT v.asset, minute, v.rate_e8 FROM (VALUES ('TRX', 30000000), ('USDT', 100000000)) v(asset, rate_e8),
+    generate_series(date_trunc('minute', $1::timestamptz) - interval '1 day', $1::timestamptz + interval '2 days', interval '1 minute') minute
+  ON CONFLICT DO NOTHING`;
+
 export interface DepositPlace {
   readonly project_id: string;
   readonly address: string;
