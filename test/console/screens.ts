@@ -175,6 +175,12 @@ export const SCREENS: readonly Screen[] = [
     },
   },
   { name: 'go-live', url: within('/go-live'), as: owner, ready: text('steps are done') },
+  {
+    name: 'explain',
+    url: within(`/explain?txid=${'ab'.repeat(32)}`),
+    as: owner,
+    ready: text('No node knows this transaction'),
+  },
   { name: 'team', url: within('/team'), as: owner, ready: table },
   { name: 'security', url: ({ merchant }) => `${merchant}/security`, as: owner, ready: table },
   { name: 'not-found', url: within('/nothing'), as: owner, ready: heading('Page not found') },

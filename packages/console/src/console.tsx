@@ -38,6 +38,7 @@ import { PeoplePage, TeamPage } from './screens/people/pages.js';
 import { SecurityPage } from './screens/people/security-page.js';
 import { OrderPage } from './screens/order/order-page.js';
 import { OrdersPage } from './screens/order/orders-page.js';
+import { ExplainPage } from './screens/explain-page.js';
 import { SearchPage } from './screens/search-page.js';
 import { entriesOf } from './shell/entries.js';
 import { decoded } from './shell/location.js';
@@ -96,6 +97,9 @@ function pagesOf({ audience, projects }: SessionAnswer, project: ProjectOnPage |
         <Route path="/search">
           <SearchPage />
         </Route>
+        <Route path="/explain">
+          <ExplainPage />
+        </Route>
         <Route path="/p/:project/*?">
           {project === undefined ? <NotFoundPage /> : <ProjectPages id={project.id} />}
         </Route>
@@ -142,6 +146,9 @@ function ProjectPages({ id }: { readonly id: string }) {
       <Route path="/p/:project/integration/events" component={EventsPage} />
       <Route path="/p/:project/integration/requests" component={RequestsPage} />
       <Route path="/p/:project/integration/playground" component={PlaygroundPage} />
+      <Route path="/p/:project/explain">
+        <ExplainPage projectId={id} />
+      </Route>
       <Route path="/p/:project/search">
         <SearchPage projectId={id} />
       </Route>

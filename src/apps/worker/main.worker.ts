@@ -15,6 +15,7 @@ import { DepositTokens } from '../../modules/deposits/deposit-tokens.js';
 import { TokenWatch } from '../../modules/deposits/token-watch.js';
 import { crashTrapOf } from '../../platform/support/crash-point.js';
 import { failStart } from '../../platform/support/fatal.js';
+import { ExplanationAnswers } from '../../modules/explain/explanation-answers.js';
 import { WORKER_PLACES } from '../../modules/fulfilment/crash-places.js';
 import { FulfilmentLoop } from '../../modules/fulfilment/loop/fulfilment-loop.js';
 import { WorkerLoops } from '../../modules/fulfilment/worker-loops.js';
@@ -91,6 +92,7 @@ async function start(): Promise<void> {
   app.get(TokenWatch).start();
   app.get(WebhookGauges).start();
   app.get(StatementClosing).start();
+  app.get(ExplanationAnswers).start();
   app.get(TestOrders).start();
   log.info({ admin: admin.address() }, 'working');
   // Work that does not finish in time is cut off by the process's end, as in a crash.

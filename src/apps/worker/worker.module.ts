@@ -2,6 +2,7 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { BlockFollowingModule } from './block-following.module.js';
 import type { Config } from '../../platform/config/config.js';
+import { ExplainWorkerModule } from '../../modules/explain/explain-worker.module.js';
 import { FulfilmentModule } from '../../modules/fulfilment/fulfilment.module.js';
 import type { Log } from '../../platform/observability/logger.js';
 import { PlatformModule } from '../../platform/platform.module.js';
@@ -20,6 +21,7 @@ export class WorkerModule {
         PoolModule,
         FulfilmentModule,
         BlockFollowingModule,
+        ExplainWorkerModule,
         StatementsWorkerModule,
         TestProjectsWorkerModule,
       ],

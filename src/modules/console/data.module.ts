@@ -15,6 +15,7 @@ import { DepositAddressesModule } from '../deposits/deposit-addresses.module.js'
 import { HeldDeposits } from '../deposits/held-deposits.js';
 import { RateHistory } from '../deposits/rate-history.js';
 import { EventLog } from '../events/event-log.js';
+import { ExplanationRequests } from '../explain/explanation-requests.js';
 import { Digests } from '../notifications/digests.js';
 import { MailClaims } from '../notifications/mail-claims.js';
 import { AddressMails } from '../notifications/address-mails.js';
@@ -54,6 +55,7 @@ import { DepositDecisions } from './deposit-decisions.js';
 import { DepositDecisionsController } from './deposit-decisions.controller.js';
 import { GoLiveController } from './go-live.controller.js';
 import { GoLiveSteps } from './go-live.js';
+import { OperatorExplanationsController, ProjectExplanationsController } from './explanations.controller.js';
 import { HomeController } from './home.controller.js';
 import { MailLoop } from './mail-loop.js';
 import { MerchantHomes } from './home.service.js';
@@ -94,6 +96,7 @@ const FOR_BOTH = [
   NotificationsController,
   OrdersController,
   PlaygroundController,
+  ProjectExplanationsController,
   ProjectSearchController,
   ProjectSettingsController,
   RecordsController,
@@ -107,6 +110,7 @@ const FOR_OPERATORS = [
   CreditsController,
   DepositDecisionsController,
   OperationsController,
+  OperatorExplanationsController,
   OperatorSearchController,
   PricesController,
   ProjectsController,
@@ -149,6 +153,7 @@ export class ConsoleDataModule {
         CsvAnswers,
         DepositDecisions,
         EventLog,
+        ExplanationRequests,
         Digests,
         GoLiveSteps,
         HeldDeposits,

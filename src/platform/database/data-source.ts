@@ -19,6 +19,7 @@ import { Deposit, DepositCursor, IgnoredTransfer } from './entities/deposit.enti
 import { EventNumbering, EventPosition } from './entities/event-position.entity.js';
 import { Event } from './entities/event.entity.js';
 import { ExplainedFinding } from './entities/explained-finding.entity.js';
+import { ExplanationRequest } from './entities/explanation-request.entity.js';
 import { KeyCanary } from './entities/key-canary.entity.js';
 import { JudgedCredits, JudgedEntries } from './entities/judged.entity.js';
 import { Invitation } from './entities/invitation.entity.js';
@@ -85,6 +86,7 @@ const ENTITIES = [
   EventNumbering,
   EventPosition,
   ExplainedFinding,
+  ExplanationRequest,
   KeyCanary,
   IgnoredTransfer,
   Invitation,

@@ -130,6 +130,10 @@ export const MERCHANT_TABLES: Readonly<Record<string, MerchantTable>> = {
     rows: PROJECT_ROWS,
   },
   event_position: { access: { select: 'all' }, rows: PROJECT_ROWS },
+  explanation_request: {
+    access: { select: 'all', insert: { only: ['id', 'project_id', 'txid'] } },
+    rows: PROJECT_ROWS,
+  },
   leg: { access: { select: { only: LEG_SHOWN } }, rows: through('orders', 'leg.order_id') },
   // The chain's fees and the rate, for the costs of burning and renting.
   market_state: {

@@ -12,6 +12,13 @@ export const SHOWN_TABLES = {
     console_operator: READ,
     reports: READ,
   },
+  // Asked in a console, answered by a worker, which deletes old rows.
+  explanation_request: {
+    worker: { select: 'all', update: { only: ['taken_at', 'answered_at', 'answer', 'error'] }, delete: 'all' },
+    cli: READ,
+    console_operator: { select: 'all', insert: { only: ['id', 'project_id', 'txid'] } },
+    reports: READ,
+  },
   notification: {
     cli: READ,
     console_merchant: CONSOLE_NOTIFICATIONS,

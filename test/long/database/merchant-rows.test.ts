@@ -71,6 +71,9 @@ const ROW_OF: Readonly<Record<string, (project: string) => readonly string[]>> =
   },
   event: (p) => [`INSERT INTO event (project_id, type, snapshot) VALUES ('${p}', 'key.created', '{}')`],
   event_position: (p) => [`INSERT INTO event_position (project_id, position) VALUES ('${p}', 1)`],
+  explanation_request: (p) => [
+    `INSERT INTO explanation_request (id, project_id, txid) VALUES ('${randomUUID()}', '${p}', ${bytes()})`,
+  ],
   leg: (p) => withOrder(p, (order) => leg(order, nextId())),
   order_extension: (p) => [
     `INSERT INTO order_extension (order_id, number, project_id, key, request_hash, duration_sec, price_sun, credits, trx_usd_e8, ends_at)

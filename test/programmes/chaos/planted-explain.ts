@@ -3,6 +3,7 @@ import { one, type NamedTest, type PlantedBug } from './planted-bug.js';
 
 const cause = (title: string): NamedTest => ({ file: 'integration/explain/explain-causes.test.ts', title });
 const access = (title: string): NamedTest => ({ file: 'integration/explain/explain-access.test.ts', title });
+const consoles = (title: string): NamedTest => ({ file: 'integration/explain/explain-console.test.ts', title });
 const pure = (title: string): NamedTest => ({ file: 'unit/explain/explain-causes.test.ts', title });
 
 const FACTS = 'modules/explain/explain-facts.ts';
@@ -43,5 +44,37 @@ export const PLANTED_EXPLAIN: readonly PlantedBug[] = [
       'return plain <= toOther && plain > toHolder',
     ),
     test: pure('the transfer used another energy'),
+  },
+  {
+    name: 'a merchant’s request in the console is answered by the orders of all projects',
+    changes: one(
+      'modules/explain/explanation-answers.ts',
+      'projectId === null ? undefined : [projectId]',
+      'projectId === txid ? [projectId] : undefined',
+    ),
+    test: consoles('shows a merchant no transaction of another project, nor the requests of others'),
+  },
+  {
+    name: 'an explanation that a dead worker had taken is never answered',
+    changes: one(
+      'modules/explain/explanation-answers.ts',
+      'abs(extract(epoch FROM clock_timestamp() - taken_at)) > $1',
+      'clock_timestamp() - taken_at > make_interval(secs => $1)',
+    ),
+    test: consoles('answers what a dead worker had taken, also after the clock was set back'),
+  },
+  {
+    name: 'any number of explanations may wait',
+    changes: one('modules/explain/explanation-requests.ts', 'LIMIT $4) open) < $4', 'LIMIT $4) open) <= $4'),
+    test: consoles('refuses further requests while many of the project wait, and takes them afterwards'),
+  },
+  {
+    name: 'an explanation that failed looks like an unknown transaction',
+    changes: one(
+      'modules/explain/explanation-answers.ts',
+      'await this.database.query(ANSWER, [id, null, code]);',
+      'await this.database.query(ANSWER, [id, null, code === id ? code : null]);',
+    ),
+    test: consoles('says that no node answered, instead of finding nothing'),
   },
 ];

@@ -31,6 +31,7 @@ const WRITERS: Readonly<Record<string, readonly string[]>> = {
   event_numbering: ['events'],
   event_position: ['events', 'sql'],
   explained_finding: ['pool'],
+  explanation_request: ['explain'],
   ignored_transfer: ['deposits'],
   invitation: ['people'],
   mail_refusal: ['notifications'],

@@ -9,7 +9,11 @@ import { Lines, type Column } from '../parts/lines.js';
 import { Loaded } from '../parts/loaded.js';
 import { Page } from '../parts/page.js';
 import { orderPath, pathOf } from '../shell/project.js';
+import { EXPLAIN } from '../text/explain.js';
 import { SEARCH } from '../text/search.js';
+import { explainPath } from './explain-page.js';
+
+const TXID = /^[0-9a-fA-F]{64}$/;
 
 interface SearchPageProps {
   /** Absent for a search over the whole service. */
@@ -32,7 +36,11 @@ export function SearchPage({ projectId }: SearchPageProps) {
       {sought === '' ? (
         <p>{SEARCH.whole}</p>
       ) : (
-        <Loaded query={answer} isEmpty={({ items }) => items.length === 0} empty={<None answer={answer.data} />}>
+        <Loaded
+          query={answer}
+          isEmpty={({ items }) => items.length === 0}
+          empty={<None answer={answer.data} sought={sought} projectId={projectId} />}
+        >
           {({ items }) => (
             <Lines
               caption={SEARCH.caption}
@@ -47,10 +55,22 @@ export function SearchPage({ projectId }: SearchPageProps) {
   );
 }
 
-function None({ answer }: { readonly answer: SearchAnswer | undefined }) {
+interface NoneProps {
+  readonly answer: SearchAnswer | undefined;
+  readonly sought: string;
+  readonly projectId: string | undefined;
+}
+
+/** A transaction of ours is found; another one may be a transfer of a receiver. */
+function None({ answer, sought, projectId }: NoneProps) {
   return (
     <>
       <p>{SEARCH.none}</p>
+      {TXID.test(sought) && (
+        <p>
+          {SEARCH.explain} <Link href={explainPath(projectId, sought)}>{EXPLAIN.link}</Link>
+        </p>
+      )}
       <p className="dim">{SEARCH.whole}</p>
       {answer !== undefined && <p className="dim">{SEARCH.noneWhere(grouped(answer.newest_orders))}</p>}
     </>

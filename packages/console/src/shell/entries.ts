@@ -20,7 +20,7 @@ function merchantEntries(projectId: string): Entry[] {
   const at = (rest: string) => pathOf(projectId, rest);
   return [
     { path: at(''), within: [], word: NAV.home, icon: 'home' },
-    { path: at('/orders'), within: [at('/orders')], word: NAV.orders, icon: 'orders' },
+    { path: at('/orders'), within: [at('/orders'), at('/explain')], word: NAV.orders, icon: 'orders' },
     { path: at('/auto-delegation'), within: [at('/auto-delegation')], word: NAV.autoDelegation, icon: 'refill' },
     { path: at('/billing/top-up'), within: [at('/billing')], word: NAV.billing, icon: 'money' },
     { path: at('/integration/keys'), within: [at('/integration')], word: NAV.integration, icon: 'keys' },
@@ -37,7 +37,7 @@ function merchantEntries(projectId: string): Entry[] {
 const OPERATOR: readonly Entry[] = [
   { path: '/', within: [], word: NAV.home, icon: 'home' },
   { path: '/inbox', within: ['/inbox'], word: NAV.inbox, icon: 'inbox' },
-  { path: '/orders', within: ['/orders'], word: NAV.orders, icon: 'orders' },
+  { path: '/orders', within: ['/orders', '/explain'], word: NAV.orders, icon: 'orders' },
   { path: '/projects', within: ['/projects', '/p/'], word: NAV.projects, icon: 'projects' },
   { path: '/pool', within: [], word: NAV.pool, icon: 'pool' },
   { path: '/pricing', within: ['/pricing'], word: NAV.pricing, icon: 'price' },

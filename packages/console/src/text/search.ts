@@ -29,6 +29,7 @@ export const SEARCH = {
     name: 'name',
   },
   none: 'Nothing matches exactly.',
+  explain: 'A transfer of an address that you rent for?',
   noneWhere: (orders: string) =>
     `The search covers transaction IDs; addresses; order keys, references and numbers; deposits; and IDs of keys and webhooks. It covers request IDs of the newest ${orders} orders, and of as many refused requests of the last seven days.`,
   whole: 'Enter the complete value: partial values are not found.',

@@ -1,6 +1,6 @@
 /**
  * Deletes old rows in small batches, oldest first: broadcast answers, refused requests, old idle records of wallets,
- * expired nonces and old orders of test projects. Also ends event logs at their oldest events. Never deletes ledger
+ * expired nonces, explanations of consoles and old orders of test projects. Also ends event logs at their oldest events. Never deletes ledger
  * entries, or orders, moves, legs and chain transactions of real sales. Those are kept for ever, and move to the
  * archive once long over.
  */
@@ -11,6 +11,7 @@ import { Config } from '../../../platform/config/config.js';
 import { messageOf } from '../../../domain/errors.js';
 import { Log } from '../../../platform/observability/logger.js';
 import { pruneEvents } from '../../events/retention.js';
+import { pruneExplanations } from '../../explain/retention.js';
 import { OrderArchive } from '../../orders/order-archive.js';
 import { pruneWalletDays } from '../../pool/wallet-days.js';
 import { pruneRequests } from '../../requests/retention.js';
@@ -99,13 +100,15 @@ export class Pruning {
     this.pruned.inc({ table: 'refused_request' }, requests);
     const nonces = await pruneNonces(this.database, BATCH);
     this.pruned.inc({ table: 'request_nonce' }, nonces);
+    const explanations = await pruneExplanations(this.database, BATCH);
+    this.pruned.inc({ table: 'explanation_request' }, explanations);
     const days = await pruneWalletDays(this.database, BATCH);
     this.pruned.inc({ table: 'pool_wallet_day' }, days);
     const testOrders = await pruneTestOrders(this.database, TEST_ORDERS);
     this.pruned.inc({ table: 'orders' }, testOrders);
     await closeReadings(this.database, BATCH);
     const isMore = testOrders === TEST_ORDERS || (await this.archiveSome());
-    return Math.max(broadcasts, events, requests, nonces, days, isMore ? BATCH : 0);
+    return Math.max(broadcasts, events, requests, nonces, explanations, days, isMore ? BATCH : 0);
   }
 
   private async pruneBroadcasts(days: number): Promise<number> {

@@ -13,9 +13,11 @@ import { LoadedPages } from '../../parts/loaded-pages.js';
 import { Page } from '../../parts/page.js';
 import { OrderStatus } from '../../parts/status.js';
 import { orderPath, useProject } from '../../shell/project.js';
+import { EXPLAIN } from '../../text/explain.js';
 import { NAV } from '../../text/nav.js';
 import { ORDERS } from '../../text/orders.js';
 import { BuyEnergy } from '../purchase/buy-energy.js';
+import { explainPath } from '../explain-page.js';
 import { OrderFilter, useOrderFilter } from './order-filter.js';
 
 /** Polling interval for new orders. */
@@ -41,6 +43,12 @@ export function OrdersPage() {
             {ORDERS.filter.csv}
           </a>
           {isOwner && <BuyEnergy receiver={String(filter['receiver'] ?? '')} />}
+          <Link className="crumb" href={explainPath(id)}>
+            {EXPLAIN.link}
+          </Link>
+          <a className="crumb" href={withQuery(`${path}.csv`, filter)} download>
+            {ORDERS.filter.csv}
+          </a>
         </>
       }
     >
