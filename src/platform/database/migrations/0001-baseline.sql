@@ -4,8 +4,8 @@
 -- Functions come first, because columns, policies and triggers use them; their bodies name tables that follow.
 SET LOCAL check_function_bodies = off;
 
--- Makes the missing tables of the range of an order's id: a million orders each. They are made apart and attached, so
--- that readers of the archive go on.
+-- Makes the missing tables of the range of an order's id: a million orders each. They are created first and attached
+-- afterwards, so that readers of the archive do not wait.
 CREATE OR REPLACE FUNCTION add_archive_range(p_order bigint) RETURNS void LANGUAGE plpgsql AS $$
    DECLARE
      v_range bigint := p_order / 1000000;
@@ -18,7 +18,7 @@ CREATE OR REPLACE FUNCTION add_archive_range(p_order bigint) RETURNS void LANGUA
        EXECUTE format('CREATE TABLE %I (LIKE %I INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING INDEXES)', v_table, v_parent);
        EXECUTE format('ALTER TABLE %I ATTACH PARTITION %I FOR VALUES FROM (%s) TO (%s)', v_parent, v_table,
                       v_range * 1000000, (v_range + 1) * 1000000);
-       -- Of a statement's trigger, unlike a row's, a partition has none of its parent.
+       -- A partition inherits the row triggers of its parent, but no statement trigger.
        EXECUTE format('CREATE TRIGGER %I BEFORE TRUNCATE ON %I FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()',
                       v_table || '_no_truncate', v_table);
      END LOOP;
@@ -53,20 +53,20 @@ BEGIN
   SELECT max(n.id) FILTER (WHERE n.is_old), array_agg(n.id) FILTER (WHERE n.is_old AND n.is_over) INTO checked_to, v_orders FROM (
     SELECT o.id, o.created_at < p_before AS is_old, o.judged AND NOT o.test AND NOT o.needs_attention AS is_over
       FROM open_orders o WHERE o.id > p_after ORDER BY o.id LIMIT p_limit) n;
-  -- Who holds one of them now may change it: it is archived another time.
+  -- Locked orders may be changing. They are archived in a later run.
   SELECT array_agg(h.id) INTO v_orders FROM (
     SELECT o.id FROM open_orders o
      WHERE o.id = ANY (v_orders) AND o.judged AND o.next_run_at IS NULL AND (o.lease_until IS NULL OR o.lease_until < clock_timestamp())
        AND (o.status = 'refunded' OR o.status = 'delivered' AND o.settled AND (o.kind = 'activation' OR o.reclaimed_at IS NOT NULL))
        AND NOT EXISTS (SELECT FROM open_leg l WHERE l.order_id = o.id AND NOT (l.status IN ('reclaimed', 'released') OR l.kind = 'activation' AND l.status = 'active'))
        AND NOT EXISTS (SELECT FROM open_chain_tx t WHERE t.order_id = o.id AND t.status NOT IN ('solid', 'dead', 'dropped'))
-       -- What it cost is recorded where it is open; a node that lost its history cannot tell.
+       -- The burnt fee is recorded only while the order is open. A node without history cannot report it, so 30 days suffice.
        AND (o.created_at < p_before - interval '30 days'
          OR NOT EXISTS (SELECT FROM open_chain_tx t WHERE t.order_id = o.id AND t.status = 'solid' AND t.fee_sun IS NULL))
-       -- Of what was signed and given up, the search of blocks has seen that it stands in none, as far as it could live.
+       -- The search of blocks has passed the expiry of every signed transaction that was given up: no block has it.
        AND NOT EXISTS (SELECT FROM open_chain_tx t WHERE t.order_id = o.id AND t.status IN ('dead', 'dropped') AND t.signature IS NOT NULL
              AND NOT coalesce((SELECT s.scanned_at > t.expires_at FROM reconcile_state s), false))
-       -- There it is all that keeps the order from being bought again.
+       -- In the archive, only the row in order_key prevents a second order of the same key.
        AND EXISTS (SELECT FROM order_key k WHERE k.project_id = o.project_id AND k.key = o.key AND k.order_id = o.id AND k.extension IS NULL)
        AND NOT EXISTS (SELECT FROM event e WHERE e.order_id = o.id AND e.type IS NOT NULL AND e.position IS NULL)
      ORDER BY o.id FOR UPDATE SKIP LOCKED) h;
@@ -137,7 +137,7 @@ CREATE OR REPLACE FUNCTION auto_delegation_changed() RETURNS trigger LANGUAGE pl
 REVOKE EXECUTE ON FUNCTION auto_delegation_changed FROM PUBLIC;
 
 -- Schedules another check when an order of an auto-delegation is delivered or over, or its rental ends. Clears the
--- time of the next change, so that the check knows to be the first one after it.
+-- time of the next change, so that the check knows that it is the first one after the change.
 CREATE OR REPLACE FUNCTION auto_delegation_order_moved() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
    BEGIN
      IF NEW.key ~ '^auto_[0-9]{1,18}_[0-9]{1,18}$' THEN
@@ -165,8 +165,8 @@ CREATE OR REPLACE FUNCTION balance_low() RETURNS trigger LANGUAGE plpgsql AS $$
 REVOKE EXECUTE ON FUNCTION balance_low FROM PUBLIC;
 
 -- Takes an order for an auto-delegation under the key of its purchase number. p_fence: the fence of the check that
--- found the need; if it was raised since, nothing is bought. A refusal leaves nothing behind: one that take_order
--- returns is raised here.
+-- found the need; if it was raised since, nothing is bought. A refusal that take_order returns is raised here, so
+-- nothing stays behind.
 CREATE OR REPLACE FUNCTION buy_for_auto_delegation(
   p_auto bigint, p_fence bigint, p_number bigint, p_hash bytea, p_energy bigint, p_duration integer,
   p_price bigint, p_credits bigint, p_rate bigint, p_amount bigint, p_leg_slack bigint, p_legs_max integer,
@@ -194,7 +194,7 @@ BEGIN
   IF v_refusal IS NOT NULL THEN
     RAISE EXCEPTION '%', v_refusal USING ERRCODE = 'ER001';
   END IF;
-  -- Callers could take such keys before they were kept for this: the number is passed over.
+  -- An order of a caller may have this key since before such keys were reserved. Its number is skipped.
   IF NOT created THEN
     UPDATE auto_delegation a SET purchases = p_number WHERE a.id = p_auto AND a.fence = p_fence AND a.purchases = p_number - 1;
   END IF;
@@ -260,7 +260,7 @@ REVOKE EXECUTE ON FUNCTION buy_in_console FROM PUBLIC;
 -- once.
 CREATE OR REPLACE FUNCTION chain_tx_final() RETURNS trigger LANGUAGE plpgsql AS $$
    BEGIN
-     -- What was given up and stands in a solid block all the same may become another leg's.
+     -- A transaction that was given up, and is found in a solid block after all, may be assigned to another leg.
      IF OLD.status <> 'solid' AND NEW.status = 'solid' THEN
        RETURN NEW;
      END IF;
@@ -339,7 +339,7 @@ BEGIN
             CASE WHEN k.spent_on >= v_today THEN k.spent_credits ELSE 0 END + p_credits <= k.daily_cap_credits)
     RETURNING k.spent_on, (clock_timestamp() AT TIME ZONE 'UTC')::date INTO v_counted_on, v_charged_on;
     IF FOUND THEN
-      -- The wait for the row's lock lasted into the next day, which begins with this charge.
+      -- The wait for the row's lock lasted past midnight: the new day begins with this charge.
       IF v_charged_on > v_counted_on THEN
         UPDATE api_key SET spent_on = v_charged_on, spent_credits = p_credits WHERE id = p_api_key;
       END IF;
@@ -354,8 +354,8 @@ END $$;
 
 REVOKE EXECUTE ON FUNCTION charge_api_key FROM PUBLIC;
 
--- Takes the number of a purchase, opens it if it is an order (p_order), and charges the daily cap, under the row's lock. Of
--- many checks that saw the same need, one finds the row unchanged.
+-- Takes the number of a purchase, notes its open order (p_order, null for an extension) and charges the daily cap, under
+-- the row's lock. If several checks found the same need, only one of them finds the row unchanged.
 CREATE OR REPLACE FUNCTION charge_auto_delegation(
   p_auto bigint, p_fence bigint, p_number bigint, p_project uuid, p_credits bigint, p_order bigint
 ) RETURNS void LANGUAGE plpgsql AS $$
@@ -375,12 +375,12 @@ BEGIN
        AND CASE WHEN a.spent_on >= v_today THEN a.spent_credits ELSE 0 END + p_credits <= a.daily_cap_credits
     RETURNING a.spent_on, (clock_timestamp() AT TIME ZONE 'UTC')::date INTO v_counted_on, v_charged_on;
     IF FOUND THEN
-      -- The key that set it goes on ordering for it as long as it may order.
+      -- Refuses once the key that set the auto-delegation has lost the scope to order.
       IF NOT EXISTS (SELECT FROM auto_delegation a JOIN api_key k ON k.id = a.api_key_id
                       WHERE a.id = p_auto AND 'order' = ANY (k.scopes)) THEN
         RAISE EXCEPTION 'KEY_SCOPE' USING ERRCODE = 'ER001';
       END IF;
-      -- The wait for the row's lock lasted into the next day, which begins with this charge.
+      -- The wait for the row's lock lasted past midnight: the new day begins with this charge.
       IF v_charged_on > v_counted_on THEN
         UPDATE auto_delegation SET spent_on = v_charged_on, spent_credits = p_credits WHERE id = p_auto;
       END IF;
@@ -396,8 +396,8 @@ END $$;
 
 REVOKE EXECUTE ON FUNCTION charge_auto_delegation FROM PUBLIC;
 
--- Locks the balances of projects, and the projects against deletion. Skips locked ones, except for p_waits of them,
--- each of which it waits 250 ms for. Returns the locked projects.
+-- Locks the balances of projects, and the projects against deletion. Skips locked projects, but waits up to 250 ms for
+-- each of p_waits of them. Returns the projects that it locked.
 CREATE OR REPLACE FUNCTION claim_paid_projects(p_projects uuid[], p_waits integer) RETURNS SETOF uuid
 LANGUAGE plpgsql SET lock_timeout = '250ms' AS $$
 DECLARE
@@ -457,7 +457,7 @@ $$;
 
 REVOKE EXECUTE ON FUNCTION console_invited_to FROM PUBLIC;
 
--- When operators viewed a project, for one of its owners, by the session that asks.
+-- The times at which operators viewed a project, for one of its owners, identified by the session.
 CREATE OR REPLACE FUNCTION console_looks(p_session uuid, p_project uuid)
   RETURNS TABLE (at timestamptz, actor text, what text)
   LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
@@ -553,7 +553,7 @@ REVOKE EXECUTE ON FUNCTION credit_entry_guard FROM PUBLIC;
 -- Writes the event of a deposit when it is first recorded and with each change of status.
 CREATE OR REPLACE FUNCTION deposit_changed() RETURNS trigger LANGUAGE plpgsql AS $$
    BEGIN
-     -- Its solid block pays another project than was said of it at the head.
+     -- The solid block pays another project than the block at the head did.
      IF TG_OP = 'UPDATE' AND OLD.project_id <> NEW.project_id AND OLD.status = 'pending' THEN
        INSERT INTO event (project_id, type, chain_at, snapshot)
        VALUES (OLD.project_id, 'deposit.dropped', OLD.block_at, json_build_object('deposit', json_build_object(
@@ -563,7 +563,8 @@ CREATE OR REPLACE FUNCTION deposit_changed() RETURNS trigger LANGUAGE plpgsql AS
      ELSIF TG_OP = 'UPDATE' AND OLD.status = NEW.status THEN
        RETURN NULL;
      END IF;
-     -- Small ones, of which there can be thousands, come with the one with which their sum passes the minimum.
+     -- Small deposits, of which there can be thousands, cause no event of their own. The deposit with which their sum
+     -- reaches the minimum does.
      IF NEW.status = 'pending' AND NEW.reason NOT IN ('not_solid', 'no_rate', 'below_peg')
        OR NEW.status = 'credited' AND NEW.credits IS NULL
        OR NEW.status = 'ignored' AND TG_OP = 'UPDATE' AND OLD.status = 'pending' AND (OLD.entry_key IS NOT NULL OR OLD.sum_id IS NOT NULL) THEN
@@ -599,7 +600,7 @@ CREATE OR REPLACE FUNCTION deposit_guard() RETURNS trigger LANGUAGE plpgsql AS $
        RAISE EXCEPTION 'deposit %: paid in no token', NEW.id USING ERRCODE = 'check_violation';
      END IF;
      IF TG_OP = 'UPDATE' THEN
-       -- What was only seen at the head is nothing that is known: its solid block says what it is.
+       -- A payment seen only at the head is not final: its solid block may pay another amount or project.
        IF (OLD.txid, OLD.kind, OLD.place, OLD.seen_at) IS DISTINCT FROM (NEW.txid, NEW.kind, NEW.place, NEW.seen_at)
          OR (OLD.project_id, OLD.address, OLD.from_address, OLD.asset, OLD.amount, OLD.contract)
            IS DISTINCT FROM (NEW.project_id, NEW.address, NEW.from_address, NEW.asset, NEW.amount, NEW.contract)
@@ -632,7 +633,7 @@ CREATE OR REPLACE FUNCTION deposit_guard() RETURNS trigger LANGUAGE plpgsql AS $
                         AND e.credits = coalesce(NEW.credits, e.credits))) THEN
        RAISE EXCEPTION 'deposit %: credited without its ledger entry', NEW.id USING ERRCODE = 'check_violation';
      END IF;
-     -- A small one whose sum is held names the deposit that it is held with.
+     -- A small deposit in a held sum has the entry key of the deposit that it is held with.
      IF NEW.status <> 'credited' AND (NEW.credits IS NOT NULL OR NEW.entry_key IS NOT NULL AND NOT (NEW.status = 'pending'
        AND NEW.reason IN ('one_node', 'auto_max', 'amount', 'blacklisted', 'destroyed') AND NEW.rate_e8 IS NOT NULL AND NEW.entry_key <> 'deposit:' || encode(NEW.txid, 'hex') || ':' || NEW.kind || ':' || NEW.place)) THEN
        RAISE EXCEPTION 'deposit %: % with a ledger entry', NEW.id, NEW.status USING ERRCODE = 'check_violation';
@@ -646,17 +647,17 @@ REVOKE EXECUTE ON FUNCTION deposit_guard FROM PUBLIC;
 -- by p_sec seconds but not into the past, counts amounts of a later day as today's, and deletes rates of later
 -- minutes.
 -- The worker that sees the step calls it once. With the owner's rights, since the rows belong to several processes.
--- Locked rows are skipped; at most 50,000 rows of a table are moved, and the others come due by themselves.
+-- Locked rows are skipped; at most 50,000 rows of a table are moved, and the others become due later by themselves.
 CREATE OR REPLACE FUNCTION end_later_times(p_sec double precision) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
   v_back interval := p_sec * interval '1 second';
   v_today date := (v_now AT TIME ZONE 'UTC')::date;
-  -- A small step over midnight leaves the day of caps as it is: they would count the same day twice.
+  -- A small step over midnight does not change the day of caps: the caps would count that day twice.
   v_last_day date := v_today + CASE WHEN p_sec < 3600 THEN 1 ELSE 0 END;
 BEGIN
-  -- Rates of minutes that have not come yet, but for a chain that is ahead.
+  -- Rates of future minutes, unless the chain has reached them.
   DELETE FROM asset_rate r WHERE r.minute > greatest(v_now, (SELECT c.block_at FROM deposit_cursor c));
   UPDATE notification n SET due_at = greatest(v_now, n.due_at - v_back)
    WHERE n.membership_id IN (SELECT membership_id FROM notification WHERE due_at > v_now
@@ -664,7 +665,7 @@ BEGIN
   UPDATE auto_delegation a SET due_at = greatest(v_now, a.due_at - v_back), check_at = greatest(v_now, a.check_at - v_back)
    WHERE a.id IN (SELECT id FROM auto_delegation WHERE due_at > v_now OR check_at > v_now
      ORDER BY id LIMIT 50000 FOR NO KEY UPDATE SKIP LOCKED);
-  -- The delivery's row first, as by everybody who locks both.
+  -- Lock order: the delivery's row before its endpoint's row.
   UPDATE webhook_delivery d SET next_at = greatest(v_now, d.next_at - v_back)
    WHERE d.id IN (SELECT id FROM webhook_delivery WHERE status = 'pending' AND attempts > 0 AND next_at > v_now
      ORDER BY id LIMIT 50000 FOR NO KEY UPDATE SKIP LOCKED);
@@ -764,7 +765,7 @@ REVOKE EXECUTE ON FUNCTION extend_in_console FROM PUBLIC;
 
 -- Extends a rental in one transaction, with the lock order of take_order: key, order, auto-delegation, key cap,
 -- and the balance row last. A refusal is raised, so nothing stays behind.
--- p_refusal: a reason the caller already has to refuse, applied after a replay. p_head: the time of the chain's head,
+-- p_refusal: a refusal that the caller has already found, applied after a replay. p_head: the time of the chain's head,
 -- which alone decides whether a rental has ended. p_longest: the longest rental on sale, which the remaining time may
 -- not exceed. p_auto, p_auto_fence, p_auto_number, p_expected_uses: as in take_order. p_fee_limit, p_fee_limit_capped: as
 -- the answer shows them.
@@ -791,7 +792,7 @@ DECLARE
   v_begun_on date;
   v_refusal text;
 BEGIN
-  -- The first request of the same key is waited for here, as an order's is.
+  -- Waits for the first request of the same key, as take_order does.
   PERFORM pg_advisory_xact_lock(1, hashtext(p_project || p_key));
   PERFORM set_config('lock_timeout', p_lock_ms || 'ms', true);
   SELECT * INTO v_known FROM order_key k WHERE k.project_id = p_project AND k.key = p_key;
@@ -828,7 +829,7 @@ BEGIN
   IF v_ends_at > p_head + p_longest * interval '1 second' THEN
     RAISE EXCEPTION 'INVALID_REQUEST' USING ERRCODE = 'ER001';
   END IF;
-  -- A wallet that may not sell sells no more time either, and on records that may have lost commits nobody knows what runs.
+  -- A paused wallet does not sell more time either. Records that may have lost commits do not show all running rentals.
   IF EXISTS (SELECT FROM open_leg l JOIN pool_wallet w ON w.id = l.wallet_id
               WHERE l.order_id = p_order AND l.status <> 'released' AND w.status <> 'active')
      OR NOT (v_order.test OR coalesce((SELECT coalesce(s.server_mark = server_mark(), true) AND s.search_until IS NULL
@@ -842,7 +843,7 @@ BEGIN
                                ends_at, request_id, created_at, expected_uses, fee_limit_sun, fee_limit_capped)
   VALUES (p_order, v_number, p_project, p_key, p_hash, p_duration, p_price, p_credits, p_rate, v_ends_at, p_request_id,
           clock_timestamp(), p_expected_uses, p_fee_limit, p_fee_limit_capped);
-  -- It rests until the new end, but for a top-up that is on its way.
+  -- The order is due at its new end, or immediately if a top-up is in progress.
   UPDATE open_orders o SET ends_at = v_ends_at, extensions = v_number, fence = o.fence + 1, lease_until = NULL,
       next_run_at = CASE WHEN EXISTS (
         SELECT FROM open_leg l WHERE l.order_id = o.id AND l.status IN ('reserved', 'placed')) THEN clock_timestamp() END,
@@ -868,7 +869,7 @@ BEGIN
     RETURNING a.spent_on, clock_timestamp() INTO v_counted_on, v_charged_at;
     IF FOUND THEN
       v_charged_on := (v_charged_at AT TIME ZONE 'UTC')::date;
-      -- The wait for the row's lock lasted into the next day, which begins with this charge.
+      -- The wait for the row's lock lasted past midnight: the new day begins with this charge.
       IF v_charged_on > v_counted_on THEN
         UPDATE credit_account SET spent_on = v_charged_on, spent_credits = p_credits WHERE project_id = p_project;
       END IF;
@@ -1053,8 +1054,8 @@ $$;
 
 REVOKE EXECUTE ON FUNCTION notifications_due FROM PUBLIC;
 
--- Writes the move or event of an order: a new status, settlement, an extension, or the end of its rental. Taking an
--- order back, which ends in a refund, is reported by the refund alone.
+-- Writes the move or event of an order: a new status, settlement, an extension, or the end of its rental. An order that
+-- is being undone gets only the event of its refund.
 -- The nil project holds transactions found on chain without a record: they have moves and no events.
 CREATE OR REPLACE FUNCTION order_changed() RETURNS trigger LANGUAGE plpgsql AS $$
    DECLARE
@@ -1180,9 +1181,9 @@ REVOKE EXECUTE ON FUNCTION order_refusals FROM PUBLIC;
 
 -- Guards orders: legal moves only, a settled order keeps its status, and a refund needs every leg ended. The end of a
 -- settled rental moves only by its next extension, under a new fence and while no reclaim is recorded. An order of a
--- test project is a test order whoever writes it, and is never due for fulfilment.
--- Triggers, not CHECK constraints: Postgres parses those from their stored text for every statement. Without the 27
--- that an order met it took a third less time (one client, no flush: 1,530 and 2,270 per second).
+-- test project is always a test order, and is never due for fulfilment.
+-- Triggers, not CHECK constraints: Postgres parses a constraint's stored text for every statement. Without 27 of them an
+-- order took a third less time (one client, no flush: 2,270 instead of 1,530 per second).
 -- Keep the moves equal to domain/order-state.ts; a test compares them.
 CREATE OR REPLACE FUNCTION orders_guard() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -1260,11 +1261,11 @@ CREATE OR REPLACE FUNCTION orders_judged() RETURNS trigger LANGUAGE plpgsql AS $
 
 REVOKE EXECUTE ON FUNCTION orders_judged FROM PUBLIC;
 
--- Sets a wallet's status from its faults, whichever statement writes the row. The operator's own pause stays.
+-- Sets a wallet's status from its faults with every change of the row. The operator's own pause stays.
 CREATE OR REPLACE FUNCTION pool_wallet_status() RETURNS trigger LANGUAGE plpgsql AS $$
    DECLARE v_fault text;
    BEGIN
-     -- What the chain did not allow is allowed again: whatever failed for it may be tried anew.
+     -- The wallet's permission on chain is back, so failed deliveries may be retried.
      IF TG_OP = 'UPDATE' AND OLD.wallet_fault IS NOT NULL AND NEW.wallet_fault IS NULL AND NEW.sign_failures < 3 THEN
        NEW.deaths := 0;
        NEW.delivery_fault := NULL;
@@ -1375,7 +1376,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
   v_orders bigint[];
 BEGIN
-  -- The search may be long, and nobody's events wait for it.
+  -- The search may take long, so it runs before the lock that delays the numbering of events.
   SELECT array_agg(old.id) INTO v_orders FROM (
     SELECT o.id FROM open_orders o
      WHERE o.test AND o.play_at IS NULL AND o.created_at < clock_timestamp() - p_days * interval '1 day'
@@ -1385,7 +1386,7 @@ BEGIN
   IF v_orders IS NULL THEN
     RETURN 0;
   END IF;
-  -- The lock of who numbers events or ends their logs: one at a time, and nobody waits. What was found is still so under it.
+  -- The lock for numbering events and ending logs. It is not waited for. The found orders are checked again under it.
   IF NOT pg_try_advisory_xact_lock(4202001) THEN
     RETURN 0;
   END IF;
@@ -1414,7 +1415,7 @@ BEGIN
      WHERE e.entry_key = k.entry_key RETURNING e.project_id, e.credits)
   INSERT INTO credit_entry (entry_key, project_id, contra, kind, credits, actor, reason)
   SELECT 'adjustment:test-carried:' || project_id, project_id, 'test', 'adjustment', sum(credits)::bigint, 'retention',
-         'What the entries of test orders came to that are not kept any more.'
+         'Sum of the entries of deleted test orders.'
     FROM gone GROUP BY project_id HAVING sum(credits) <> 0;
 
   DELETE FROM order_key k USING order_extension x
@@ -1463,7 +1464,7 @@ DECLARE
   v_leg smallint;
 BEGIN
   SELECT coalesce(max(leg_no), 0) INTO v_leg FROM open_leg WHERE order_id = p_order;
-  -- Wallet by wallet, so that the slots of the first one that serves are all that is read, however many there are.
+  -- Wallet by wallet, so that no slots are read beyond the first wallet with a suitable one.
   SELECT s.wallet_id, s.slot_no INTO v_wallet, v_slot
     FROM (SELECT id FROM pool_wallet
            WHERE role = v_role AND status = 'active' AND sells_until > v_now ORDER BY free_sun_seen, id) w
@@ -1480,7 +1481,7 @@ BEGIN
     RETURN;
   END IF;
 
-  -- Cheap look before the locks, so that a sold-out pool refuses without queueing.
+  -- A cheap check before the locks, so that a sold-out pool refuses without queueing.
   IF (SELECT coalesce(sum(free), 0) FROM (
         SELECT sum(s.free_sun) AS free FROM pool_slot s JOIN pool_wallet w ON w.id = s.wallet_id
          WHERE w.role = v_role AND w.status = 'active' AND w.sells_until > v_now
@@ -1491,7 +1492,7 @@ BEGIN
     PERFORM split_capacity(p_order, p_kind, p_receiver, p_amount, p_leg_slack, v_leg, p_legs_max, v_transactions, false);
     RETURN;
   EXCEPTION WHEN SQLSTATE 'ER001' THEN
-    -- What was locked is free again with the failed block, so that waiting below is in order.
+    -- The failed block has released its locks, so that the waiting attempt below locks in order.
     NULL;
   END;
   PERFORM split_capacity(p_order, p_kind, p_receiver, p_amount, p_leg_slack, v_leg, p_legs_max, v_transactions, true);
@@ -1499,9 +1500,9 @@ END $$;
 
 REVOKE EXECUTE ON FUNCTION reserve_capacity FROM PUBLIC;
 
--- Takes a refunded charge off what was spent on the day of the charge: of the order's auto-delegation, then of the key that
--- paid. Called after the ledger entry of the refund and before the balance moves, as the lock order has it.
--- With the owner's rights: roles that write entries may not change what keys have spent.
+-- Subtracts a refunded charge from the amounts spent on the day of the charge: first of the order's auto-delegation, then
+-- of the key that paid. Called after the ledger entry of the refund and before the balance moves, by the lock order.
+-- With the owner's rights: roles that write entries may not change the spent amounts of keys.
 CREATE OR REPLACE FUNCTION return_to_caps(p_order bigint, p_project uuid, p_credits bigint) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
@@ -1533,8 +1534,8 @@ REVOKE EXECUTE ON FUNCTION sales_stop_reaches_wallets FROM PUBLIC;
 
 -- The server and data of this session, as a text that changes when commits may have been lost: the timeline after a
 -- failover or point-in-time recovery, the system after a restore into another cluster, and the ids of the database
--- and a table after a dump was restored. Any role may read it; what a provider hides is left out. A disk copy without
--- recovery keeps the mark; the age of the last search reveals it.
+-- and a table after a dump was restored. Any role may read it; parts that a hosting provider hides are omitted. A disk
+-- copy without recovery keeps the mark; the age of the last search reveals it.
 CREATE OR REPLACE FUNCTION server_mark() RETURNS text LANGUAGE plpgsql STABLE AS $$
    DECLARE
      v_timeline text := '';
@@ -1585,13 +1586,13 @@ BEGIN
     SELECT s.wallet_id, sum(s.free_sun)::bigint AS free, array_agg(s.slot_no ORDER BY s.slot_no) AS slots
       FROM unnest(v_wallets, v_slots) AS held(wallet_id, slot_no) JOIN pool_slot s USING (wallet_id, slot_no)
      GROUP BY s.wallet_id HAVING sum(s.free_sun) >= 1000000 AND sum(s.free_transactions) >= p_transactions
-     -- One wallet that holds it all, the smallest such; otherwise the largest first, for the fewest legs.
+     -- The smallest wallet that holds the whole amount; otherwise the largest first, for the fewest legs.
      ORDER BY sum(s.free_sun) >= p_amount DESC,
               CASE WHEN sum(s.free_sun) >= p_amount THEN sum(s.free_sun) ELSE -sum(s.free_sun) END, s.wallet_id
   LOOP
     EXIT WHEN v_left <= 0;
     v_take := least(r.free, v_left);
-    -- TRON: a delegation is at least 1 TRX, so the rest that stays for the next leg must be one too.
+    -- TRON: a delegation is at least 1 TRX, so the remainder for the next leg must be at least 1 TRX too.
     IF v_left > v_take AND v_left - v_take + p_leg_slack < 1000000 THEN
       v_take := v_take - (1000000 - (v_left - v_take));
     END IF;
@@ -1612,7 +1613,7 @@ END $$;
 
 REVOKE EXECUTE ON FUNCTION split_capacity FROM PUBLIC;
 
--- Sets the time and the roles of an entry. Values of the caller do not count.
+-- Sets the time and the roles of an entry, and ignores the caller's values.
 CREATE OR REPLACE FUNCTION stamp_audit_entry() RETURNS trigger LANGUAGE plpgsql AS $$
    BEGIN
      NEW.at := clock_timestamp();
@@ -1685,10 +1686,10 @@ REVOKE EXECUTE ON FUNCTION take_from_slots FROM PUBLIC;
 
 -- Takes an order in one transaction and one round trip. Locks in one order: order key, capacity slots, auto-delegation,
 -- key cap, and the balance row last. The ledger entry that follows waits for no other session. A refusal is raised
--- (SQLSTATE ER001, message = error code), so nothing stays behind; one that is known before anything is written is an
--- answer instead.
--- A function because separate statements reach a sixth of the rate (measured).
--- p_refusal: a reason the caller already has to refuse (mismatch, receiver, value, chain); applied only after
+-- (SQLSTATE ER001, message = error code), so nothing stays behind. A refusal found before the first write is returned
+-- instead.
+-- One function, because separate statements reach a sixth of its rate (measured).
+-- p_refusal: a refusal that the caller has already found (mismatch, receiver, value, chain); applied only after
 -- replays, used quotes and expired quotes. p_amount: sun to delegate (rental) or to spend (activation). p_leg_slack:
 -- sun worth one energy, added for each further leg because the energy of each leg rounds down. p_legs_max: the number
 -- of wallets that the price pays for. p_lock_ms: the longest wait for each lock. p_auto, p_auto_fence, p_auto_number:
@@ -1707,7 +1708,7 @@ CREATE OR REPLACE FUNCTION take_order(
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
   v_now timestamptz;
-  -- The session's own limit is for the wait for the first request of the same key alone.
+  -- The session's own limit applies only to the wait for the first request of the same key.
   v_key_wait text := current_setting('lock_timeout');
   v_today date;
   v_counted_on date;
@@ -1716,7 +1717,7 @@ DECLARE
   v_refusal text;
   v_test boolean;
 BEGIN
-  -- The first request of the same key is waited for here, so that none is refused beside one that may be accepted.
+  -- Waits for the first request of the same key, so that a repetition is not refused while the first may be accepted.
   PERFORM pg_advisory_xact_lock(1, hashtext(p_project || p_key));
   PERFORM set_config('lock_timeout', p_lock_ms || 'ms', true);
   -- An order without a quote is refused before anything is written, if the balance, the caps or a known reason rule it out.
@@ -1728,11 +1729,12 @@ BEGIN
     END IF;
   END IF;
   v_now := clock_timestamp();
-  -- Somebody may hold a whole table.
+  -- A session may have locked a whole table: wait for it here, under the short limit.
   LOCK TABLE ONLY orders, open_orders, ONLY leg, open_leg, pool_slot, credit_entry, credit_account IN ROW EXCLUSIVE MODE;
   PERFORM set_config('lock_timeout', v_key_wait, true);
-  -- The archive's keys are refereed by no index of open orders. It is read for a key that is known alone: a new one waits
-  -- for nobody who holds a range of it. Open first, for an order that is being moved is there until it is in the archive.
+  -- The unique indexes of open orders do not cover the archive. The archive is read only for a known key, so that a new
+  -- key waits for no lock on a range of it. Open orders first: an order that is being archived is visible there until it
+  -- is in the archive.
   SELECT k.order_id INTO order_id FROM order_key k WHERE k.project_id = p_project AND k.key = p_key AND k.extension IS NULL;
   IF FOUND THEN
     SELECT o.created_at, o.request_hash = p_hash INTO order_created_at, same_request
@@ -1768,9 +1770,9 @@ BEGIN
     RETURN;
   END IF;
 
-  -- Two seconds beyond what was promised: never less than the caller was shown (Contract 4).
-  -- A quote is held for an hour at most: a longer one was issued by a clock that was ahead, and could outlive the rows
-  -- that make it single-use.
+  -- A quote is accepted for two seconds after its expiry, so that the caller has at least the shown time. A quote lasts an
+  -- hour at most. An expiry two hours ahead comes from a clock that was ahead: such a quote could outlive the rows that
+  -- make it single-use.
   IF p_quote_expires IS NOT NULL
      AND (v_now > p_quote_expires + interval '2 seconds' OR p_quote_expires > v_now + interval '2 hours') THEN
     IF EXISTS (SELECT FROM archived_orders o WHERE o.quote_id = p_quote) THEN
@@ -1782,7 +1784,7 @@ BEGIN
     RAISE EXCEPTION '%', p_refusal USING ERRCODE = 'ER001';
   END IF;
 
-  -- What a test project buys is played, and takes nothing of the pool.
+  -- Orders of test projects are simulated and use no capacity of the pool.
   IF NOT v_test THEN
     PERFORM reserve_capacity(order_id, p_kind, p_receiver, p_amount, p_leg_slack, p_legs_max);
   END IF;
@@ -1791,7 +1793,7 @@ BEGIN
     PERFORM charge_auto_delegation(p_auto, p_auto_fence, p_auto_number, p_project, p_credits, order_id);
   END IF;
   PERFORM charge_api_key(p_api_key, p_project, p_credits);
-  -- What is told of it are its terms, which never change; no copy of them is kept here.
+  -- The event shows only the order's terms, which never change, so it stores no snapshot.
   INSERT INTO event (project_id, order_id, type) VALUES (p_project, order_id, 'order.created');
 
   LOOP
@@ -1807,7 +1809,7 @@ BEGIN
     RETURNING a.spent_on, clock_timestamp() INTO v_counted_on, v_charged_at;
     IF FOUND THEN
       v_charged_on := (v_charged_at AT TIME ZONE 'UTC')::date;
-      -- The wait for the row's lock lasted into the next day, which begins with this charge.
+      -- The wait for the row's lock lasted past midnight: the new day begins with this charge.
       IF v_charged_on > v_counted_on THEN
         UPDATE credit_account SET spent_on = v_charged_on, spent_credits = p_credits WHERE project_id = p_project;
       END IF;

@@ -16,20 +16,20 @@ BEGIN
   SELECT max(n.id) FILTER (WHERE n.is_old), array_agg(n.id) FILTER (WHERE n.is_old AND n.is_over) INTO checked_to, v_orders FROM (
     SELECT o.id, o.created_at < p_before AS is_old, o.judged AND NOT o.test AND NOT o.needs_attention AS is_over
       FROM open_orders o WHERE o.id > p_after ORDER BY o.id LIMIT p_limit) n;
-  -- Who holds one of them now may change it: it is archived another time.
+  -- Locked orders may be changing. They are archived in a later run.
   SELECT array_agg(h.id) INTO v_orders FROM (
     SELECT o.id FROM open_orders o
      WHERE o.id = ANY (v_orders) AND o.judged AND o.next_run_at IS NULL AND (o.lease_until IS NULL OR o.lease_until < clock_timestamp())
        AND (o.status = 'refunded' OR o.status = 'delivered' AND o.settled AND (o.kind = 'activation' OR o.reclaimed_at IS NOT NULL))
        AND NOT EXISTS (SELECT FROM open_leg l WHERE l.order_id = o.id AND NOT (l.status IN ('reclaimed', 'released') OR l.kind = 'activation' AND l.status = 'active'))
        AND NOT EXISTS (SELECT FROM open_chain_tx t WHERE t.order_id = o.id AND t.status NOT IN ('solid', 'dead', 'dropped'))
-       -- What it cost is recorded where it is open; a node that lost its history cannot tell.
+       -- The burnt fee is recorded only while the order is open. A node without history cannot report it, so 30 days suffice.
        AND (o.created_at < p_before - interval '30 days'
          OR NOT EXISTS (SELECT FROM open_chain_tx t WHERE t.order_id = o.id AND t.status = 'solid' AND t.fee_sun IS NULL))
-       -- Of what was signed and given up, the search of blocks has seen that it stands in none, as far as it could live.
+       -- The search of blocks has passed the expiry of every signed transaction that was given up: no block has it.
        AND NOT EXISTS (SELECT FROM open_chain_tx t WHERE t.order_id = o.id AND t.status IN ('dead', 'dropped') AND t.signature IS NOT NULL
              AND NOT coalesce((SELECT s.scanned_at > t.expires_at FROM reconcile_state s), false))
-       -- There it is all that keeps the order from being bought again.
+       -- In the archive, only the row in order_key prevents a second order of the same key.
        AND EXISTS (SELECT FROM order_key k WHERE k.project_id = o.project_id AND k.key = o.key AND k.order_id = o.id AND k.extension IS NULL)
        AND NOT EXISTS (SELECT FROM event e WHERE e.order_id = o.id AND e.type IS NOT NULL AND e.position IS NULL)
      ORDER BY o.id FOR UPDATE SKIP LOCKED) h;

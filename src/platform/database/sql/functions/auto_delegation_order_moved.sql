@@ -1,5 +1,5 @@
 -- Schedules another check when an order of an auto-delegation is delivered or over, or its rental ends. Clears the
--- time of the next change, so that the check knows to be the first one after it.
+-- time of the next change, so that the check knows that it is the first one after the change.
 CREATE OR REPLACE FUNCTION auto_delegation_order_moved() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
    BEGIN
      IF NEW.key ~ '^auto_[0-9]{1,18}_[0-9]{1,18}$' THEN

@@ -1,6 +1,6 @@
 -- Takes an order for an auto-delegation under the key of its purchase number. p_fence: the fence of the check that
--- found the need; if it was raised since, nothing is bought. A refusal leaves nothing behind: one that take_order
--- returns is raised here.
+-- found the need; if it was raised since, nothing is bought. A refusal that take_order returns is raised here, so
+-- nothing stays behind.
 CREATE OR REPLACE FUNCTION buy_for_auto_delegation(
   p_auto bigint, p_fence bigint, p_number bigint, p_hash bytea, p_energy bigint, p_duration integer,
   p_price bigint, p_credits bigint, p_rate bigint, p_amount bigint, p_leg_slack bigint, p_legs_max integer,
@@ -28,7 +28,7 @@ BEGIN
   IF v_refusal IS NOT NULL THEN
     RAISE EXCEPTION '%', v_refusal USING ERRCODE = 'ER001';
   END IF;
-  -- Callers could take such keys before they were kept for this: the number is passed over.
+  -- An order of a caller may have this key since before such keys were reserved. Its number is skipped.
   IF NOT created THEN
     UPDATE auto_delegation a SET purchases = p_number WHERE a.id = p_auto AND a.fence = p_fence AND a.purchases = p_number - 1;
   END IF;

@@ -2,7 +2,7 @@
 -- once.
 CREATE OR REPLACE FUNCTION chain_tx_final() RETURNS trigger LANGUAGE plpgsql AS $$
    BEGIN
-     -- What was given up and stands in a solid block all the same may become another leg's.
+     -- A transaction that was given up, and is found in a solid block after all, may be assigned to another leg.
      IF OLD.status <> 'solid' AND NEW.status = 'solid' THEN
        RETURN NEW;
      END IF;

@@ -15,7 +15,7 @@ BEGIN
             CASE WHEN k.spent_on >= v_today THEN k.spent_credits ELSE 0 END + p_credits <= k.daily_cap_credits)
     RETURNING k.spent_on, (clock_timestamp() AT TIME ZONE 'UTC')::date INTO v_counted_on, v_charged_on;
     IF FOUND THEN
-      -- The wait for the row's lock lasted into the next day, which begins with this charge.
+      -- The wait for the row's lock lasted past midnight: the new day begins with this charge.
       IF v_charged_on > v_counted_on THEN
         UPDATE api_key SET spent_on = v_charged_on, spent_credits = p_credits WHERE id = p_api_key;
       END IF;

@@ -1,5 +1,5 @@
--- Takes the number of a purchase, opens it if it is an order (p_order), and charges the daily cap, under the row's lock. Of
--- many checks that saw the same need, one finds the row unchanged.
+-- Takes the number of a purchase, notes its open order (p_order, null for an extension) and charges the daily cap, under
+-- the row's lock. If several checks found the same need, only one of them finds the row unchanged.
 CREATE OR REPLACE FUNCTION charge_auto_delegation(
   p_auto bigint, p_fence bigint, p_number bigint, p_project uuid, p_credits bigint, p_order bigint
 ) RETURNS void LANGUAGE plpgsql AS $$
@@ -19,12 +19,12 @@ BEGIN
        AND CASE WHEN a.spent_on >= v_today THEN a.spent_credits ELSE 0 END + p_credits <= a.daily_cap_credits
     RETURNING a.spent_on, (clock_timestamp() AT TIME ZONE 'UTC')::date INTO v_counted_on, v_charged_on;
     IF FOUND THEN
-      -- The key that set it goes on ordering for it as long as it may order.
+      -- Refuses once the key that set the auto-delegation has lost the scope to order.
       IF NOT EXISTS (SELECT FROM auto_delegation a JOIN api_key k ON k.id = a.api_key_id
                       WHERE a.id = p_auto AND 'order' = ANY (k.scopes)) THEN
         RAISE EXCEPTION 'KEY_SCOPE' USING ERRCODE = 'ER001';
       END IF;
-      -- The wait for the row's lock lasted into the next day, which begins with this charge.
+      -- The wait for the row's lock lasted past midnight: the new day begins with this charge.
       IF v_charged_on > v_counted_on THEN
         UPDATE auto_delegation SET spent_on = v_charged_on, spent_credits = p_credits WHERE id = p_auto;
       END IF;

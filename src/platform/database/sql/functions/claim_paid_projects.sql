@@ -1,5 +1,5 @@
--- Locks the balances of projects, and the projects against deletion. Skips locked ones, except for p_waits of them,
--- each of which it waits 250 ms for. Returns the locked projects.
+-- Locks the balances of projects, and the projects against deletion. Skips locked projects, but waits up to 250 ms for
+-- each of p_waits of them. Returns the projects that it locked.
 CREATE OR REPLACE FUNCTION claim_paid_projects(p_projects uuid[], p_waits integer) RETURNS SETOF uuid
 LANGUAGE plpgsql SET lock_timeout = '250ms' AS $$
 DECLARE

@@ -1,4 +1,4 @@
--- When operators viewed a project, for one of its owners, by the session that asks.
+-- The times at which operators viewed a project, for one of its owners, identified by the session.
 CREATE OR REPLACE FUNCTION console_looks(p_session uuid, p_project uuid)
   RETURNS TABLE (at timestamptz, actor text, what text)
   LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$

@@ -1,7 +1,7 @@
 -- Writes the event of a deposit when it is first recorded and with each change of status.
 CREATE OR REPLACE FUNCTION deposit_changed() RETURNS trigger LANGUAGE plpgsql AS $$
    BEGIN
-     -- Its solid block pays another project than was said of it at the head.
+     -- The solid block pays another project than the block at the head did.
      IF TG_OP = 'UPDATE' AND OLD.project_id <> NEW.project_id AND OLD.status = 'pending' THEN
        INSERT INTO event (project_id, type, chain_at, snapshot)
        VALUES (OLD.project_id, 'deposit.dropped', OLD.block_at, json_build_object('deposit', json_build_object(
@@ -11,7 +11,8 @@ CREATE OR REPLACE FUNCTION deposit_changed() RETURNS trigger LANGUAGE plpgsql AS
      ELSIF TG_OP = 'UPDATE' AND OLD.status = NEW.status THEN
        RETURN NULL;
      END IF;
-     -- Small ones, of which there can be thousands, come with the one with which their sum passes the minimum.
+     -- Small deposits, of which there can be thousands, cause no event of their own. The deposit with which their sum
+     -- reaches the minimum does.
      IF NEW.status = 'pending' AND NEW.reason NOT IN ('not_solid', 'no_rate', 'below_peg')
        OR NEW.status = 'credited' AND NEW.credits IS NULL
        OR NEW.status = 'ignored' AND TG_OP = 'UPDATE' AND OLD.status = 'pending' AND (OLD.entry_key IS NOT NULL OR OLD.sum_id IS NOT NULL) THEN

@@ -1,6 +1,6 @@
 -- Extends a rental in one transaction, with the lock order of take_order: key, order, auto-delegation, key cap,
 -- and the balance row last. A refusal is raised, so nothing stays behind.
--- p_refusal: a reason the caller already has to refuse, applied after a replay. p_head: the time of the chain's head,
+-- p_refusal: a refusal that the caller has already found, applied after a replay. p_head: the time of the chain's head,
 -- which alone decides whether a rental has ended. p_longest: the longest rental on sale, which the remaining time may
 -- not exceed. p_auto, p_auto_fence, p_auto_number, p_expected_uses: as in take_order. p_fee_limit, p_fee_limit_capped: as
 -- the answer shows them.
@@ -27,7 +27,7 @@ DECLARE
   v_begun_on date;
   v_refusal text;
 BEGIN
-  -- The first request of the same key is waited for here, as an order's is.
+  -- Waits for the first request of the same key, as take_order does.
   PERFORM pg_advisory_xact_lock(1, hashtext(p_project || p_key));
   PERFORM set_config('lock_timeout', p_lock_ms || 'ms', true);
   SELECT * INTO v_known FROM order_key k WHERE k.project_id = p_project AND k.key = p_key;
@@ -64,7 +64,7 @@ BEGIN
   IF v_ends_at > p_head + p_longest * interval '1 second' THEN
     RAISE EXCEPTION 'INVALID_REQUEST' USING ERRCODE = 'ER001';
   END IF;
-  -- A wallet that may not sell sells no more time either, and on records that may have lost commits nobody knows what runs.
+  -- A paused wallet does not sell more time either. Records that may have lost commits do not show all running rentals.
   IF EXISTS (SELECT FROM open_leg l JOIN pool_wallet w ON w.id = l.wallet_id
               WHERE l.order_id = p_order AND l.status <> 'released' AND w.status <> 'active')
      OR NOT (v_order.test OR coalesce((SELECT coalesce(s.server_mark = server_mark(), true) AND s.search_until IS NULL
@@ -78,7 +78,7 @@ BEGIN
                                ends_at, request_id, created_at, expected_uses, fee_limit_sun, fee_limit_capped)
   VALUES (p_order, v_number, p_project, p_key, p_hash, p_duration, p_price, p_credits, p_rate, v_ends_at, p_request_id,
           clock_timestamp(), p_expected_uses, p_fee_limit, p_fee_limit_capped);
-  -- It rests until the new end, but for a top-up that is on its way.
+  -- The order is due at its new end, or immediately if a top-up is in progress.
   UPDATE open_orders o SET ends_at = v_ends_at, extensions = v_number, fence = o.fence + 1, lease_until = NULL,
       next_run_at = CASE WHEN EXISTS (
         SELECT FROM open_leg l WHERE l.order_id = o.id AND l.status IN ('reserved', 'placed')) THEN clock_timestamp() END,
@@ -104,7 +104,7 @@ BEGIN
     RETURNING a.spent_on, clock_timestamp() INTO v_counted_on, v_charged_at;
     IF FOUND THEN
       v_charged_on := (v_charged_at AT TIME ZONE 'UTC')::date;
-      -- The wait for the row's lock lasted into the next day, which begins with this charge.
+      -- The wait for the row's lock lasted past midnight: the new day begins with this charge.
       IF v_charged_on > v_counted_on THEN
         UPDATE credit_account SET spent_on = v_charged_on, spent_credits = p_credits WHERE project_id = p_project;
       END IF;

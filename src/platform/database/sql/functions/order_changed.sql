@@ -1,5 +1,5 @@
--- Writes the move or event of an order: a new status, settlement, an extension, or the end of its rental. Taking an
--- order back, which ends in a refund, is reported by the refund alone.
+-- Writes the move or event of an order: a new status, settlement, an extension, or the end of its rental. An order that
+-- is being undone gets only the event of its refund.
 -- The nil project holds transactions found on chain without a record: they have moves and no events.
 CREATE OR REPLACE FUNCTION order_changed() RETURNS trigger LANGUAGE plpgsql AS $$
    DECLARE

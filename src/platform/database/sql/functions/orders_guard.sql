@@ -1,8 +1,8 @@
 -- Guards orders: legal moves only, a settled order keeps its status, and a refund needs every leg ended. The end of a
 -- settled rental moves only by its next extension, under a new fence and while no reclaim is recorded. An order of a
--- test project is a test order whoever writes it, and is never due for fulfilment.
--- Triggers, not CHECK constraints: Postgres parses those from their stored text for every statement. Without the 27
--- that an order met it took a third less time (one client, no flush: 1,530 and 2,270 per second).
+-- test project is always a test order, and is never due for fulfilment.
+-- Triggers, not CHECK constraints: Postgres parses a constraint's stored text for every statement. Without 27 of them an
+-- order took a third less time (one client, no flush: 2,270 instead of 1,530 per second).
 -- Keep the moves equal to domain/order-state.ts; a test compares them.
 CREATE OR REPLACE FUNCTION orders_guard() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

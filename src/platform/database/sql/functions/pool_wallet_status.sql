@@ -1,8 +1,8 @@
--- Sets a wallet's status from its faults, whichever statement writes the row. The operator's own pause stays.
+-- Sets a wallet's status from its faults with every change of the row. The operator's own pause stays.
 CREATE OR REPLACE FUNCTION pool_wallet_status() RETURNS trigger LANGUAGE plpgsql AS $$
    DECLARE v_fault text;
    BEGIN
-     -- What the chain did not allow is allowed again: whatever failed for it may be tried anew.
+     -- The wallet's permission on chain is back, so failed deliveries may be retried.
      IF TG_OP = 'UPDATE' AND OLD.wallet_fault IS NOT NULL AND NEW.wallet_fault IS NULL AND NEW.sign_failures < 3 THEN
        NEW.deaths := 0;
        NEW.delivery_fault := NULL;

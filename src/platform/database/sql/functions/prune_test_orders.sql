@@ -7,7 +7,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
   v_orders bigint[];
 BEGIN
-  -- The search may be long, and nobody's events wait for it.
+  -- The search may take long, so it runs before the lock that delays the numbering of events.
   SELECT array_agg(old.id) INTO v_orders FROM (
     SELECT o.id FROM open_orders o
      WHERE o.test AND o.play_at IS NULL AND o.created_at < clock_timestamp() - p_days * interval '1 day'
@@ -17,7 +17,7 @@ BEGIN
   IF v_orders IS NULL THEN
     RETURN 0;
   END IF;
-  -- The lock of who numbers events or ends their logs: one at a time, and nobody waits. What was found is still so under it.
+  -- The lock for numbering events and ending logs. It is not waited for. The found orders are checked again under it.
   IF NOT pg_try_advisory_xact_lock(4202001) THEN
     RETURN 0;
   END IF;
@@ -46,7 +46,7 @@ BEGIN
      WHERE e.entry_key = k.entry_key RETURNING e.project_id, e.credits)
   INSERT INTO credit_entry (entry_key, project_id, contra, kind, credits, actor, reason)
   SELECT 'adjustment:test-carried:' || project_id, project_id, 'test', 'adjustment', sum(credits)::bigint, 'retention',
-         'What the entries of test orders came to that are not kept any more.'
+         'Sum of the entries of deleted test orders.'
     FROM gone GROUP BY project_id HAVING sum(credits) <> 0;
 
   DELETE FROM order_key k USING order_extension x

@@ -16,7 +16,7 @@ DECLARE
   v_leg smallint;
 BEGIN
   SELECT coalesce(max(leg_no), 0) INTO v_leg FROM open_leg WHERE order_id = p_order;
-  -- Wallet by wallet, so that the slots of the first one that serves are all that is read, however many there are.
+  -- Wallet by wallet, so that no slots are read beyond the first wallet with a suitable one.
   SELECT s.wallet_id, s.slot_no INTO v_wallet, v_slot
     FROM (SELECT id FROM pool_wallet
            WHERE role = v_role AND status = 'active' AND sells_until > v_now ORDER BY free_sun_seen, id) w
@@ -33,7 +33,7 @@ BEGIN
     RETURN;
   END IF;
 
-  -- Cheap look before the locks, so that a sold-out pool refuses without queueing.
+  -- A cheap check before the locks, so that a sold-out pool refuses without queueing.
   IF (SELECT coalesce(sum(free), 0) FROM (
         SELECT sum(s.free_sun) AS free FROM pool_slot s JOIN pool_wallet w ON w.id = s.wallet_id
          WHERE w.role = v_role AND w.status = 'active' AND w.sells_until > v_now
@@ -44,7 +44,7 @@ BEGIN
     PERFORM split_capacity(p_order, p_kind, p_receiver, p_amount, p_leg_slack, v_leg, p_legs_max, v_transactions, false);
     RETURN;
   EXCEPTION WHEN SQLSTATE 'ER001' THEN
-    -- What was locked is free again with the failed block, so that waiting below is in order.
+    -- The failed block has released its locks, so that the waiting attempt below locks in order.
     NULL;
   END;
   PERFORM split_capacity(p_order, p_kind, p_receiver, p_amount, p_leg_slack, v_leg, p_legs_max, v_transactions, true);

@@ -1,6 +1,6 @@
--- Takes a refunded charge off what was spent on the day of the charge: of the order's auto-delegation, then of the key that
--- paid. Called after the ledger entry of the refund and before the balance moves, as the lock order has it.
--- With the owner's rights: roles that write entries may not change what keys have spent.
+-- Subtracts a refunded charge from the amounts spent on the day of the charge: first of the order's auto-delegation, then
+-- of the key that paid. Called after the ledger entry of the refund and before the balance moves, by the lock order.
+-- With the owner's rights: roles that write entries may not change the spent amounts of keys.
 CREATE OR REPLACE FUNCTION return_to_caps(p_order bigint, p_project uuid, p_credits bigint) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE

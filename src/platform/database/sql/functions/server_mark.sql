@@ -1,7 +1,7 @@
 -- The server and data of this session, as a text that changes when commits may have been lost: the timeline after a
 -- failover or point-in-time recovery, the system after a restore into another cluster, and the ids of the database
--- and a table after a dump was restored. Any role may read it; what a provider hides is left out. A disk copy without
--- recovery keeps the mark; the age of the last search reveals it.
+-- and a table after a dump was restored. Any role may read it; parts that a hosting provider hides are omitted. A disk
+-- copy without recovery keeps the mark; the age of the last search reveals it.
 CREATE OR REPLACE FUNCTION server_mark() RETURNS text LANGUAGE plpgsql STABLE AS $$
    DECLARE
      v_timeline text := '';

@@ -29,13 +29,13 @@ BEGIN
     SELECT s.wallet_id, sum(s.free_sun)::bigint AS free, array_agg(s.slot_no ORDER BY s.slot_no) AS slots
       FROM unnest(v_wallets, v_slots) AS held(wallet_id, slot_no) JOIN pool_slot s USING (wallet_id, slot_no)
      GROUP BY s.wallet_id HAVING sum(s.free_sun) >= 1000000 AND sum(s.free_transactions) >= p_transactions
-     -- One wallet that holds it all, the smallest such; otherwise the largest first, for the fewest legs.
+     -- The smallest wallet that holds the whole amount; otherwise the largest first, for the fewest legs.
      ORDER BY sum(s.free_sun) >= p_amount DESC,
               CASE WHEN sum(s.free_sun) >= p_amount THEN sum(s.free_sun) ELSE -sum(s.free_sun) END, s.wallet_id
   LOOP
     EXIT WHEN v_left <= 0;
     v_take := least(r.free, v_left);
-    -- TRON: a delegation is at least 1 TRX, so the rest that stays for the next leg must be one too.
+    -- TRON: a delegation is at least 1 TRX, so the remainder for the next leg must be at least 1 TRX too.
     IF v_left > v_take AND v_left - v_take + p_leg_slack < 1000000 THEN
       v_take := v_take - (1000000 - (v_left - v_take));
     END IF;

@@ -1,4 +1,4 @@
--- Sets the time and the roles of an entry. Values of the caller do not count.
+-- Sets the time and the roles of an entry, and ignores the caller's values.
 CREATE OR REPLACE FUNCTION stamp_audit_entry() RETURNS trigger LANGUAGE plpgsql AS $$
    BEGIN
      NEW.at := clock_timestamp();

@@ -1,9 +1,9 @@
 -- Takes an order in one transaction and one round trip. Locks in one order: order key, capacity slots, auto-delegation,
 -- key cap, and the balance row last. The ledger entry that follows waits for no other session. A refusal is raised
--- (SQLSTATE ER001, message = error code), so nothing stays behind; one that is known before anything is written is an
--- answer instead.
--- A function because separate statements reach a sixth of the rate (measured).
--- p_refusal: a reason the caller already has to refuse (mismatch, receiver, value, chain); applied only after
+-- (SQLSTATE ER001, message = error code), so nothing stays behind. A refusal found before the first write is returned
+-- instead.
+-- One function, because separate statements reach a sixth of its rate (measured).
+-- p_refusal: a refusal that the caller has already found (mismatch, receiver, value, chain); applied only after
 -- replays, used quotes and expired quotes. p_amount: sun to delegate (rental) or to spend (activation). p_leg_slack:
 -- sun worth one energy, added for each further leg because the energy of each leg rounds down. p_legs_max: the number
 -- of wallets that the price pays for. p_lock_ms: the longest wait for each lock. p_auto, p_auto_fence, p_auto_number:
@@ -22,7 +22,7 @@ CREATE OR REPLACE FUNCTION take_order(
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
   v_now timestamptz;
-  -- The session's own limit is for the wait for the first request of the same key alone.
+  -- The session's own limit applies only to the wait for the first request of the same key.
   v_key_wait text := current_setting('lock_timeout');
   v_today date;
   v_counted_on date;
@@ -31,7 +31,7 @@ DECLARE
   v_refusal text;
   v_test boolean;
 BEGIN
-  -- The first request of the same key is waited for here, so that none is refused beside one that may be accepted.
+  -- Waits for the first request of the same key, so that a repetition is not refused while the first may be accepted.
   PERFORM pg_advisory_xact_lock(1, hashtext(p_project || p_key));
   PERFORM set_config('lock_timeout', p_lock_ms || 'ms', true);
   -- An order without a quote is refused before anything is written, if the balance, the caps or a known reason rule it out.
@@ -43,11 +43,12 @@ BEGIN
     END IF;
   END IF;
   v_now := clock_timestamp();
-  -- Somebody may hold a whole table.
+  -- A session may have locked a whole table: wait for it here, under the short limit.
   LOCK TABLE ONLY orders, open_orders, ONLY leg, open_leg, pool_slot, credit_entry, credit_account IN ROW EXCLUSIVE MODE;
   PERFORM set_config('lock_timeout', v_key_wait, true);
-  -- The archive's keys are refereed by no index of open orders. It is read for a key that is known alone: a new one waits
-  -- for nobody who holds a range of it. Open first, for an order that is being moved is there until it is in the archive.
+  -- The unique indexes of open orders do not cover the archive. The archive is read only for a known key, so that a new
+  -- key waits for no lock on a range of it. Open orders first: an order that is being archived is visible there until it
+  -- is in the archive.
   SELECT k.order_id INTO order_id FROM order_key k WHERE k.project_id = p_project AND k.key = p_key AND k.extension IS NULL;
   IF FOUND THEN
     SELECT o.created_at, o.request_hash = p_hash INTO order_created_at, same_request
@@ -83,9 +84,9 @@ BEGIN
     RETURN;
   END IF;
 
-  -- Two seconds beyond what was promised: never less than the caller was shown (Contract 4).
-  -- A quote is held for an hour at most: a longer one was issued by a clock that was ahead, and could outlive the rows
-  -- that make it single-use.
+  -- A quote is accepted for two seconds after its expiry, so that the caller has at least the shown time. A quote lasts an
+  -- hour at most. An expiry two hours ahead comes from a clock that was ahead: such a quote could outlive the rows that
+  -- make it single-use.
   IF p_quote_expires IS NOT NULL
      AND (v_now > p_quote_expires + interval '2 seconds' OR p_quote_expires > v_now + interval '2 hours') THEN
     IF EXISTS (SELECT FROM archived_orders o WHERE o.quote_id = p_quote) THEN
@@ -97,7 +98,7 @@ BEGIN
     RAISE EXCEPTION '%', p_refusal USING ERRCODE = 'ER001';
   END IF;
 
-  -- What a test project buys is played, and takes nothing of the pool.
+  -- Orders of test projects are simulated and use no capacity of the pool.
   IF NOT v_test THEN
     PERFORM reserve_capacity(order_id, p_kind, p_receiver, p_amount, p_leg_slack, p_legs_max);
   END IF;
@@ -106,7 +107,7 @@ BEGIN
     PERFORM charge_auto_delegation(p_auto, p_auto_fence, p_auto_number, p_project, p_credits, order_id);
   END IF;
   PERFORM charge_api_key(p_api_key, p_project, p_credits);
-  -- What is told of it are its terms, which never change; no copy of them is kept here.
+  -- The event shows only the order's terms, which never change, so it stores no snapshot.
   INSERT INTO event (project_id, order_id, type) VALUES (p_project, order_id, 'order.created');
 
   LOOP
@@ -122,7 +123,7 @@ BEGIN
     RETURNING a.spent_on, clock_timestamp() INTO v_counted_on, v_charged_at;
     IF FOUND THEN
       v_charged_on := (v_charged_at AT TIME ZONE 'UTC')::date;
-      -- The wait for the row's lock lasted into the next day, which begins with this charge.
+      -- The wait for the row's lock lasted past midnight: the new day begins with this charge.
       IF v_charged_on > v_counted_on THEN
         UPDATE credit_account SET spent_on = v_charged_on, spent_credits = p_credits WHERE project_id = p_project;
       END IF;
