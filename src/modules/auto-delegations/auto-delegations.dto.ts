@@ -151,7 +151,7 @@ export interface AutoDelegationJson {
   readonly check_at: string | null;
   readonly created_at: string;
   readonly changed_at: string;
-  /** Absent in events of the version before. */
+  /** Absent in events that are older than the baseline of the schema. */
   readonly auto_duration?: boolean;
   readonly uses_on?: string | null;
   readonly daily_uses?: readonly number[] | null;

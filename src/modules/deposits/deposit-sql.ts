@@ -40,10 +40,7 @@ export const PAID_BY_US = {
      WHERE NOT EXISTS (SELECT FROM deposit_return r WHERE r.txid = v.txid AND r.to_address = v.address)`,
 };
 
-/**
- * A transfer recorded as a deposit before its sender was known as ours stays a deposit. An earlier version may have
- * recorded a fee that the token kept as an ordinary transfer.
- */
+/** A transfer recorded as a deposit before its sender was known as ours stays a deposit. */
 export const INSERT_MOVEMENTS = {
   name: 'insert_deposit_movements',
   text: `INSERT INTO deposit_movement (txid, kind, place, address, asset, amount, counterparty, contract, block_number, block_at)
@@ -52,8 +49,6 @@ export const INSERT_MOVEMENTS = {
         AS v(txid, kind, place, address, asset, amount, counterparty, contract)
      WHERE (v.amount < 0 OR NOT EXISTS (SELECT FROM deposit d
          WHERE d.txid = v.txid AND d.kind = v.kind AND d.place = v.place AND NOT (${UNSOLID})))
-       AND NOT (v.kind = 'fee' AND v.place > 0 AND EXISTS (SELECT FROM deposit_movement m
-         WHERE m.txid = v.txid AND m.kind = 'log' AND m.place = v.place - 1 AND m.address = v.address))
     ON CONFLICT DO NOTHING`,
 };
 

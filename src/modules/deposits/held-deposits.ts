@@ -90,7 +90,6 @@ export class HeldDeposits {
     if (!isCredited) {
       await tx.query(sql.DECIDE, [id, 'ignored', author.reason, row.rate_e8, null, null, null]);
       await tx.query(sums.DECIDE_SUM, [key, 'ignored', author.reason]);
-      await tx.query(sums.IGNORE_HELD_WITH, [key, author.reason]);
       await settleClosedSums(tx);
       return undefined;
     }
@@ -126,7 +125,6 @@ export const referenceOf = ({ txid, kind, place }: Deposit): string =>
  */
 export async function creditHeldWith(tx: Transaction, key: string): Promise<void> {
   await tx.query(sums.DECIDE_SUM, [key, 'credited', null]);
-  await tx.query(sums.CREDIT_HELD_WITH, [key]);
   await settleClosedSums(tx);
 }
 

@@ -57,7 +57,7 @@ export const MARK_SETTLED = {
         WHERE d.sum_id = s.id AND d.status = 'pending' AND d.entry_key = s.entry_key AND s.decision <> 'held')`,
 };
 
-/** Small deposits with a rate that are in no sum yet: recorded by the previous version, or rated since. $1: limit. */
+/** Small deposits that have got a rate since they were recorded, and are in no sum yet. $1: limit. */
 export const UNSUMMED = {
   name: 'unsummed_deposits',
   text: `SELECT id, project_id, asset, reason, amount::text, rate_e8 FROM deposit
@@ -109,24 +109,11 @@ export const NEWEST_OF_SUM = {
     FROM deposit WHERE sum_id = $1 AND status = 'pending' AND entry_key IS NULL ORDER BY id DESC LIMIT 1 FOR UPDATE SKIP LOCKED`,
 };
 
-/** Held with the deposit of key $1 by the previous version, which has no sums. */
-const HELD_WITH = `entry_key = $1 AND status = 'pending' AND sum_id IS NULL`;
-
+/** The sum that is held with the deposit of key $1. */
 export const WORTH_HELD_WITH = {
   name: 'worth_held_with_deposit',
-  text: `SELECT coalesce(sum(amount), 0)::text AS amount, coalesce(sum(worth), 0)::text AS worth FROM (
-      SELECT amount, worth FROM deposit_sum WHERE entry_key = $1
-      UNION ALL SELECT amount, amount * rate_e8 FROM deposit WHERE ${HELD_WITH}) held`,
-};
-
-export const CREDIT_HELD_WITH = {
-  name: 'credit_held_with_deposit',
-  text: `UPDATE deposit SET status = 'credited', reason = NULL, changed_at = clock_timestamp() WHERE ${HELD_WITH}`,
-};
-
-export const IGNORE_HELD_WITH = {
-  name: 'ignore_held_with_deposit',
-  text: `UPDATE deposit SET status = 'ignored', reason = $2, entry_key = NULL, changed_at = clock_timestamp() WHERE ${HELD_WITH}`,
+  text: `SELECT coalesce(sum(amount), 0)::text AS amount, coalesce(sum(worth), 0)::text AS worth FROM deposit_sum
+    WHERE entry_key = $1`,
 };
 
 const UNRATED = `status = 'pending' AND reason IN ('below_minimum', 'one_node') AND rate_e8 IS NULL`;

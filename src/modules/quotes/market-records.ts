@@ -1,7 +1,6 @@
 /** The chain's figures as one process stores them for the others, in JSON. */
 import { isWithin, type FeeBounds, type ParameterBounds } from '../../platform/chain/chain-parameters.js';
 import { energy, sun, type Sun } from '../../domain/units.js';
-import { nowMs } from '../../platform/support/clock.js';
 import type { EnergyRatio } from '../pool/energy-ratio.js';
 import { SIZING_OBSTACLES, type SizingObstacle } from './sizing-obstacles.js';
 import type { MeasuredSizing } from './sizing-probe.js';
@@ -77,7 +76,7 @@ export function decodeChain(json: unknown, bounds: ParameterBounds): ChainState 
     ratio: { totalEnergyLimit, totalEnergyWeight },
     createAccountFeeSun: sun(createAccountFeeSun),
     transactionFeeSunPerByte,
-    // Absent in a state that the version before stored.
+    // Absent if no node named it.
     maxFeeLimitSun: integerOf(fields, 'maxFeeLimitSun'),
   };
 }
@@ -106,12 +105,17 @@ export function decodeSizing(json: unknown): SizingState | undefined {
   if (fields['measured'] === false) return { figures: undefined, obstacle };
   const warmEnergy = integerOf(fields, 'warmEnergy');
   const coldEnergy = integerOf(fields, 'coldEnergy');
+  const measuredAtMs = integerOf(fields, 'measuredAtMs');
   const holder = fields['holder'];
-  if (warmEnergy === undefined || coldEnergy === undefined || typeof holder !== 'string') return undefined;
-  // An earlier version stored no time. Its figures are recent, because a refresh would have replaced older ones.
-  const measuredAtMs = Number(integerOf(fields, 'measuredAtMs') ?? BigInt(nowMs()));
+  if (warmEnergy === undefined || coldEnergy === undefined || measuredAtMs === undefined) return undefined;
+  if (typeof holder !== 'string') return undefined;
   return {
-    figures: { warmEnergy: energy(warmEnergy), coldEnergy: energy(coldEnergy), holder, measuredAtMs },
+    figures: {
+      warmEnergy: energy(warmEnergy),
+      coldEnergy: energy(coldEnergy),
+      holder,
+      measuredAtMs: Number(measuredAtMs),
+    },
     obstacle,
   };
 }

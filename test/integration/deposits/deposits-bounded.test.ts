@@ -147,33 +147,20 @@ describe('a project with many small payments', () => {
     expect(findingsOf(await verifyRecords(database))).toEqual([]);
   });
 
-  it('keeps its sum right while the previous version credits small ones row by row', async () => {
+  it('is credited only together with its sum', async () => {
     const to = await newDepositProject();
     await payTrx(to, 4_000_000);
     await payTrx(to, 5_000_000);
     await taken();
-    const [first] = await database.query<{ id: bigint; key: string }>(
-      `SELECT id, 'deposit:' || encode(txid, 'hex') || ':native:0' AS key FROM deposit WHERE project_id = $1 ORDER BY id`,
+    const alone = database.query(
+      `UPDATE deposit SET status = 'credited', reason = NULL, entry_key = 'deposit:' || encode(txid, 'hex') || ':native:0',
+         credits = 12000000 WHERE project_id = $1`,
       [to.id],
     );
-    await database.query(
-      `WITH entry AS (INSERT INTO credit_entry (entry_key, project_id, contra, kind, credits, actor, reason)
-         VALUES ($2, $3, 'funding', 'topup', 12000000, 'chain', 'the version before') RETURNING id)
-       UPDATE credit_account SET balance_credits = balance_credits + 12000000 WHERE project_id = $3 AND $1::bigint > 0`,
-      [first!.id, first!.key, to.id],
-    );
-    await database.query(
-      `UPDATE deposit SET status = 'credited', reason = NULL, entry_key = $2, credits = 12000000 WHERE id = $1`,
-      [first!.id, first!.key],
-    );
+    await expect(alone).rejects.toThrow('its sum is decided with another deposit');
     await payTrx(to, 1_000_000);
     await taken();
-    // Only 6 TRX remain in the sum.
-    expect(await creditedTo(to)).toBe(12_000_000n);
-    await payTrx(to, 4_000_000);
-    await taken();
-    // 4 TRX by the version before, 10 by this one.
-    expect(await creditedTo(to)).toBe(12_000_000n + 30_000_000n);
+    expect(await creditedTo(to)).toBe(30_000_000n);
     expect(findingsOf(await verifyRecords(database))).toEqual([]);
   });
 });

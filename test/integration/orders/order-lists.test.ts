@@ -128,7 +128,7 @@ test('a cursor is a place among all orders of the project: another filter contin
   expect(await numbersOf(`to=${minute(30).toISOString()}`)).toEqual(older.filter((n) => n < 30));
   expect(await numbersOf(`to=${minute(50).toISOString()}`)).toEqual(older);
   expect(await numbersOf(`from=${minute(50).toISOString()}`)).toEqual([]);
-  // The cursor format of the version before; foreign and malformed cursors are refused.
+  // A cursor names an order of the project; foreign and malformed cursors are refused.
   const [row] = await api.database.query<{ id: bigint }>(
     `SELECT id FROM orders WHERE project_id = $1 AND key = 'k41'`,
     [customer.merchant],

@@ -19,13 +19,9 @@ export const PLANTED_DEPOSIT_BOUNDS: readonly PlantedBug[] = [
     test: bounded('gets rates for the waiting ones in batches, and credit for their sum'),
   },
   {
-    name: 'a sum keeps the deposits that the version before has credited',
-    changes: one(
-      SCHEMA,
-      'UPDATE deposit_sum SET amount = amount - OLD.amount, worth',
-      'UPDATE deposit_sum SET amount = amount, worth',
-    ),
-    test: bounded('keeps its sum right while the previous version credits small ones row by row'),
+    name: 'a small deposit may be credited without its sum',
+    changes: one(SCHEMA, 'IF OLD.sum_id IS NOT NULL AND NEW.entry_key IS NOT NULL AND', 'IF OLD.sum_id < 0 AND'),
+    test: bounded('is credited only together with its sum'),
   },
   {
     name: 'a block waits for the lock on a project',

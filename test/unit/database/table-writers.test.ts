@@ -24,7 +24,7 @@ const WRITERS: Readonly<Record<string, readonly string[]>> = {
   deposit_cursor: ['blocks'],
   deposit_movement: ['deposits'],
   deposit_return: ['deposits'],
-  deposit_sum: ['deposits', 'sql'],
+  deposit_sum: ['deposits'],
   deposit_sweep_address: ['deposits'],
   deposit_token: ['deposits'],
   event: ['events', 'projects', 'sql'],

@@ -1,6 +1,6 @@
--- Archives, with all their rows, those of the next p_limit orders after p_after that are over, checked, complete, and
--- older than p_before and than a day, when no quote can be redeemed any more. Returns the number archived and the
--- last order checked: null when no older order is left.
+-- Archives those of the next p_limit orders after p_after that are over, checked and complete, with all their rows. An
+-- archived order is older than p_before and than a day, after which no quote can be redeemed. Returns the number of
+-- archived orders and the last checked one, null when no older order is left.
 -- An order waits 30 days longer for the costs of its transactions. One run at a time. With the owner's rights: no
 -- role may delete orders.
 CREATE OR REPLACE FUNCTION archive_orders(p_after bigint, p_before timestamptz, p_limit integer, OUT archived integer, OUT checked_to bigint)

@@ -1,8 +1,6 @@
 -- Guards deposits: terms never change, a credited deposit has its ledger entry, and a final status stays. Keep the
 -- assets, statuses and moves equal to domain/deposit-state.ts; a test compares them.
 CREATE OR REPLACE FUNCTION deposit_guard() RETURNS trigger LANGUAGE plpgsql AS $$
-   DECLARE
-     v_key text;
    BEGIN
      IF NOT (NEW.kind IN ('native', 'log', 'internal') AND NEW.place >= 0 AND (NEW.kind <> 'native' OR NEW.place = 0)
        AND NEW.asset IN ('TRX', 'USDT') AND (NEW.asset = 'USDT') = (NEW.kind = 'log') AND NEW.amount > 0
@@ -11,9 +9,7 @@ CREATE OR REPLACE FUNCTION deposit_guard() RETURNS trigger LANGUAGE plpgsql AS $
        AND (NEW.status IN ('credited', 'dropped') OR NEW.reason IS NOT NULL)) THEN
        RAISE EXCEPTION 'deposit %: no such deposit', NEW.id USING ERRCODE = 'check_violation';
      END IF;
-     -- Only before there was a successor can the version before leave out which token was paid.
-     IF TG_OP = 'INSERT' AND NEW.kind = 'log' AND NEW.contract IS NULL
-       AND EXISTS (SELECT FROM deposit_token WHERE replaces IS NOT NULL) THEN
+     IF TG_OP = 'INSERT' AND NEW.kind = 'log' AND NEW.contract IS NULL THEN
        RAISE EXCEPTION 'deposit %: paid in no token', NEW.id USING ERRCODE = 'check_violation';
      END IF;
      IF TG_OP = 'UPDATE' THEN
@@ -27,22 +23,13 @@ CREATE OR REPLACE FUNCTION deposit_guard() RETURNS trigger LANGUAGE plpgsql AS $
        IF OLD.status IN ('credited', 'ignored') THEN
          RAISE EXCEPTION 'deposit %: %, never changed', OLD.id, OLD.status USING ERRCODE = 'check_violation';
        END IF;
-       -- The version before knows no sums: what it decides on leaves an open sum, and must not be of a closed one.
-       IF OLD.sum_id IS NOT NULL AND NEW.entry_key IS DISTINCT FROM OLD.entry_key THEN
-         SELECT entry_key INTO v_key FROM deposit_sum WHERE id = OLD.sum_id;
-         IF v_key IS NULL THEN
-           UPDATE deposit_sum SET amount = amount - OLD.amount, worth = worth - OLD.amount * OLD.rate_e8 WHERE id = OLD.sum_id;
-           NEW.sum_id := NULL;
-         ELSIF NEW.entry_key IS NOT NULL AND NEW.entry_key <> v_key THEN
-           RAISE EXCEPTION 'deposit %: its sum is decided on with another', OLD.id USING ERRCODE = 'check_violation';
-         END IF;
+       -- The deposits of a sum share the decision on the sum.
+       IF OLD.sum_id IS NOT NULL AND NEW.entry_key IS NOT NULL AND NEW.entry_key IS DISTINCT FROM OLD.entry_key
+         AND NOT EXISTS (SELECT FROM deposit_sum s WHERE s.id = OLD.sum_id AND s.entry_key = NEW.entry_key) THEN
+         RAISE EXCEPTION 'deposit %: its sum is decided with another deposit', OLD.id USING ERRCODE = 'check_violation';
        END IF;
        IF OLD.status <> NEW.status AND (OLD.status, NEW.status) NOT IN (('pending','credited'), ('pending','held'), ('pending','ignored'), ('pending','dropped'), ('held','credited'), ('held','ignored'), ('dropped','pending'), ('dropped','credited'), ('dropped','held')) THEN
          RAISE EXCEPTION 'deposit %: % may not become %', OLD.id, OLD.status, NEW.status USING ERRCODE = 'check_violation';
-       END IF;
-       -- The version before credits small ones with others whether they have a rate or not: one without waits on.
-       IF NEW.status = 'credited' AND NEW.rate_e8 IS NULL AND OLD.status = 'pending' AND OLD.reason = 'below_minimum' THEN
-         RETURN NULL;
        END IF;
      END IF;
      IF NEW.status = 'credited' AND (NEW.rate_e8 IS NULL OR (NEW.entry_key = 'deposit:' || encode(NEW.txid, 'hex') || ':' || NEW.kind || ':' || NEW.place) <> (NEW.credits IS NOT NULL)
