@@ -41,6 +41,9 @@ export const FUNCTION_GRANTS: Readonly<Record<string, readonly Role[]>> = {
   prune_test_orders: ['worker'],
   // Corrects times in rows of several processes, with the owner's rights, after the clock was set back.
   end_later_times: ['worker'],
+  // Corrects the spending of keys and auto-delegations, with the owner's rights, after the clock jumped.
+  recount_spending: ['worker'],
+  charges_of_day: [],
   // Moves orders to the archive with the owner's rights; no role may delete them itself.
   archive_orders: ['worker'],
   add_archive_range: [],

@@ -101,7 +101,7 @@ const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>
     reports: READ,
   },
   clock_mark: {
-    worker: { select: 'all', update: { only: ['seen_at', 'followed_at', 'jumped_at'] } },
+    worker: { select: 'all', update: { only: ['seen_at', 'followed_at', 'jumped_at', 'counted_jump'] } },
     api: READ,
     sender: READ,
     cli: READ,

@@ -124,6 +124,33 @@ test('a small step of the clock back over midnight does not give a daily cap twi
   expect(await order(customer, 'c')).toBe('SPEND_CAP_REACHED');
 });
 
+test.each(['-1 day', '1 day', '-31 days'])(
+  'a clock that is wrong by %s for a moment does not give caps twice',
+  async (by) => {
+    const watch = new ClockWatch(fixture.api.database, fixture.api.config);
+    const check = async (): Promise<void> => {
+      await watch.checkClock();
+      await watch.recountSpending();
+    };
+    const customer = await customerWith(100_000_000_000n, { kind: 'prepaid' });
+    const noon = Math.ceil(Date.now() / DAY_MS) * DAY_MS + DAY_MS / 2;
+    const stepTo = (ms: number, further = '') => step(`${((ms - Date.now()) / 1000).toString()} seconds ${further}`);
+    await fixture.api.ledger.setDailyCap(customer.merchant, credits(3n * PRICE), AUTHOR);
+    await stepTo(noon);
+    await check();
+    expect([await order(customer, 'a'), await order(customer, 'b')]).toEqual([202, 202]);
+    await stepTo(noon, by);
+    await check();
+    await stepTo(noon + 60_000);
+    expect(await order(customer, 'c')).toBe(202);
+    await check();
+    expect(await order(customer, 'd')).toBe('SPEND_CAP_REACHED');
+    const { checks } = await verifyRecords(fixture.api.database, { chain: undefined });
+    const spent = checks.find((each) => each.check === 'spent-credits')!.findings;
+    expect(spent.filter(({ subject }) => subject.includes(customer.merchant))).toEqual([]);
+  },
+);
+
 test('a quote issued by a clock that is ahead is expired once the clock is right', async () => {
   const customer = await customerWith(100_000_000_000n, { kind: 'prepaid' });
   await step('100 days');

@@ -35,6 +35,16 @@ const END_HOLDS = `UPDATE pool_wallet SET delivery_held_until = clock_timestamp(
 
 const SOLID_WAIT_SEC = 180;
 
+/** The day's projects, if the spending of the day was not counted again since the last jump. */
+const UNCOUNTED = {
+  name: 'uncounted_projects',
+  text: `SELECT c.jumped_at::text AS jump, array(SELECT DISTINCT e.project_id FROM credit_entry e
+      WHERE e.kind = 'charge' AND e.created_at >= date_trunc('day', clock_timestamp(), 'UTC')) AS projects
+    FROM clock_mark c WHERE c.jumped_at IS DISTINCT FROM c.counted_jump`,
+};
+const RECOUNT = { name: 'recount_spending', text: `SELECT recount_spending($1)` };
+const MARK_COUNTED = { name: 'mark_counted_jump', text: `UPDATE clock_mark SET counted_jump = $1::timestamptz` };
+
 const END_LATER_TIMES = { name: 'end_later_times', text: `SELECT end_later_times($1)` };
 
 export interface ClockCheck {
@@ -76,6 +86,18 @@ export class ClockWatch {
       await this.database.query(END_LATER_TIMES, [check.setBackSec + (sinceMs ?? 0) / 1000]);
     }
     return check;
+  }
+
+  /**
+   * After a jump of the clock, counts the spending of the present day again: a wrong clock may have begun a new count.
+   * Each project in its own transaction, since it holds the locks of the project's charges. A failure is retried with
+   * the next call.
+   */
+  async recountSpending(): Promise<void> {
+    const [row] = await this.database.query<{ jump: string; projects: readonly string[] }>(UNCOUNTED);
+    if (row === undefined) return;
+    for (const project of row.projects) await this.database.query(RECOUNT, [project]);
+    await this.database.query(MARK_COUNTED, [row.jump]);
   }
 
   /** Returns the milliseconds since this process's last read, by its monotonic clock; undefined at the first one. */

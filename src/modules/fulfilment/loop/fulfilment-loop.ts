@@ -221,6 +221,7 @@ export class FulfilmentLoop {
         const effect = 'postponed orders are due now';
         this.logger.warn({ setBackSec, orders: woken, effect }, 'database clock set back');
       }
+      await this.clockWatch.recountSpending();
     };
     await this.repeatEvery(CLOCK_CHECK_MS, 'failed to read the database clock', work);
   }

@@ -17,4 +17,8 @@ export class ClockMark {
   /** The last jump that a worker observed, by the clock after the jump. */
   @Column({ ...TIMESTAMPTZ, name: 'jumped_at', nullable: true })
   jumpedAt!: Date | null;
+
+  /** The jump after which the spending of the day was counted again. */
+  @Column({ ...TIMESTAMPTZ, name: 'counted_jump', nullable: true })
+  countedJump!: Date | null;
 }

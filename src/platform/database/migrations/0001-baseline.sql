@@ -396,6 +396,23 @@ END $$;
 
 REVOKE EXECUTE ON FUNCTION charge_auto_delegation FROM PUBLIC;
 
+-- The charges of a project on one UTC day that were not refunded, with the key that paid and the auto-delegation that
+-- bought. A purchase's request id equals its key; a caller's own order under such a key is no purchase.
+CREATE OR REPLACE FUNCTION charges_of_day(p_project uuid, p_day date) RETURNS TABLE (key_id uuid, auto_id bigint, credits bigint)
+LANGUAGE sql STABLE AS $$
+  SELECT coalesce(c.api_key_id, c.project_id), CASE WHEN b.key ~ '^auto_[0-9]{1,18}_[0-9]{1,18}$' AND b.key = b.request_id
+      THEN split_part(b.key, '_', 2)::bigint END, -c.credits
+    FROM credit_entry c CROSS JOIN LATERAL (
+      SELECT o.key, o.request_id FROM orders o WHERE c.entry_key = 'charge:' || c.order_id AND o.id = c.order_id
+      UNION ALL SELECT x.key, x.request_id FROM order_extension x
+       WHERE x.order_id = c.order_id AND c.entry_key = 'charge:' || x.order_id || ':ext:' || x.number) b
+   WHERE c.project_id = p_project AND c.kind = 'charge' AND c.created_at >= p_day::timestamp AT TIME ZONE 'UTC'
+     AND c.created_at < (p_day + 1)::timestamp AT TIME ZONE 'UTC'
+     AND NOT EXISTS (SELECT FROM credit_entry r WHERE r.entry_key = 'refund:' || c.order_id)
+$$;
+
+REVOKE EXECUTE ON FUNCTION charges_of_day FROM PUBLIC;
+
 -- Locks the balances of projects, and the projects against deletion. Skips locked projects, but waits up to 250 ms for
 -- each of p_waits of them. Returns the projects that it locked.
 CREATE OR REPLACE FUNCTION claim_paid_projects(p_projects uuid[], p_waits integer) RETURNS SETOF uuid
@@ -1487,6 +1504,36 @@ END $$;
 
 REVOKE EXECUTE ON FUNCTION reserve_capacity FROM PUBLIC;
 
+-- Counts a project's spending of the present day again from its charges, after the database's clock jumped: a count that
+-- a wrong clock began must not give the daily caps twice. Never lowers the count of the day. Refunded charges count as
+-- nothing. With the owner's rights: no role may change the spending of keys.
+-- Lock order of take_order: auto-delegations, keys, and the balance row last. Under the locks of the keys no charge of
+-- the project is in progress. An auto-delegation whose first charge of the day comes meanwhile has the right count.
+CREATE OR REPLACE FUNCTION recount_spending(p_project uuid) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+  v_today date := (clock_timestamp() AT TIME ZONE 'UTC')::date;
+  v_autos bigint[];
+BEGIN
+  SELECT array_agg(DISTINCT c.auto_id) INTO v_autos FROM charges_of_day(p_project, v_today) c WHERE c.auto_id IS NOT NULL;
+  PERFORM FROM auto_delegation a WHERE a.id = ANY (v_autos) AND a.project_id = p_project ORDER BY a.id FOR NO KEY UPDATE;
+  PERFORM FROM api_key k WHERE k.project_id = p_project AND k.revoked_at IS NULL ORDER BY k.id FOR NO KEY UPDATE;
+  UPDATE auto_delegation a SET spent_on = v_today,
+      spent_credits = CASE WHEN a.spent_on = v_today THEN greatest(a.spent_credits, c.credits) ELSE c.credits END
+    FROM (SELECT auto_id, sum(credits)::bigint AS credits FROM charges_of_day(p_project, v_today) GROUP BY auto_id) c
+   WHERE a.id = c.auto_id AND a.id = ANY (v_autos) AND a.project_id = p_project AND a.spent_on <= v_today;
+  UPDATE api_key k SET spent_on = v_today,
+      spent_credits = CASE WHEN k.spent_on = v_today THEN greatest(k.spent_credits, c.credits) ELSE c.credits END
+    FROM (SELECT key_id, sum(credits)::bigint AS credits FROM charges_of_day(p_project, v_today) GROUP BY key_id) c
+   WHERE k.id = c.key_id AND k.project_id = p_project AND k.spent_on <= v_today;
+  UPDATE credit_account a SET spent_on = v_today,
+      spent_credits = CASE WHEN a.spent_on = v_today THEN greatest(a.spent_credits, c.credits) ELSE c.credits END
+    FROM (SELECT sum(credits)::bigint AS credits FROM charges_of_day(p_project, v_today)) c
+   WHERE a.project_id = p_project AND a.spent_on <= v_today AND c.credits IS NOT NULL;
+END $$;
+
+REVOKE EXECUTE ON FUNCTION recount_spending FROM PUBLIC;
+
 -- Subtracts a refunded charge from the amounts spent on the day of the charge: first of the order's auto-delegation, then
 -- of the key that paid. Called after the ledger entry of the refund and before the balance moves, by the lock order.
 -- With the owner's rights: roles that write entries may not change the spent amounts of keys.
@@ -2190,7 +2237,9 @@ CREATE TABLE clock_mark (
   -- When workers last followed the clock, and when it last jumped. Nothing is deleted, disabled or closed by an
   -- unconfirmed clock.
   followed_at timestamptz,
-  jumped_at timestamptz
+  jumped_at timestamptz,
+  -- The jump after which the spending of the day was counted again.
+  counted_jump timestamptz
 );
 
 INSERT INTO clock_mark DEFAULT VALUES;

@@ -25,19 +25,18 @@ DECLARE
 BEGIN
   FOR r IN SELECT oid::regprocedure AS function FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND proname = ANY (ARRAY[
     'add_archive_range', 'announce_project', 'archive_orders', 'archived_row', 'auto_delegation_changed',
-    'auto_delegation_order_moved', 'balance_low', 'buy_for_auto_delegation', 'buy_in_console', 'chain_tx_final',
-    'chain_tx_guard', 'charge_api_key', 'charge_auto_delegation', 'claim_paid_projects', 'console_audience',
-    'console_buyer', 'console_invited_to', 'console_looks', 'console_memberships', 'console_purchase_fault',
-    'console_session_ended', 'credit_entry_guard', 'deposit_changed', 'deposit_guard', 'end_later_times',
-    'extend_for_auto_delegation', 'extend_in_console', 'extend_order', 'keep_order_key', 'keep_previous_key',
-    'keep_previous_secret', 'kept_unless_archived', 'kept_unless_test', 'leg_final', 'leg_guard',
-    'notifications_due', 'order_changed', 'order_compensated', 'order_refusal', 'order_refusals', 'orders_guard',
-    'orders_judged', 'pool_wallet_status', 'project_acts', 'project_deposit_returns', 'project_frozen',
-    'project_order_compensations', 'project_order_legs', 'project_primary_key', 'prune_test_orders',
-    'refuse_change', 'refuse_test_project', 'reserve_capacity', 'return_to_caps', 'sales_stop_reaches_wallets',
-    'server_mark', 'split_capacity', 'stamp_audit_entry', 'statement_closed', 'statement_guard', 'take_from_slots',
-    'take_order', 'webhook_changed', 'webhook_fan_out', 'webhook_fan_out_batch', 'webhook_pending',
-    'webhook_project_frozen'
+    'auto_delegation_order_moved', 'balance_low', 'buy_for_auto_delegation', 'chain_tx_final', 'chain_tx_guard',
+    'charge_api_key', 'charge_auto_delegation', 'charges_of_day', 'claim_paid_projects', 'console_audience', 'console_invited_to',
+    'console_looks', 'console_memberships', 'console_session_ended', 'credit_entry_guard', 'deposit_changed',
+    'deposit_guard', 'end_later_times', 'extend_for_auto_delegation', 'extend_order', 'keep_order_key',
+    'keep_previous_key', 'keep_previous_secret', 'kept_unless_archived', 'kept_unless_test', 'leg_final',
+    'leg_guard', 'notifications_due', 'order_changed', 'order_compensated', 'order_refusal', 'order_refusals',
+    'orders_guard', 'orders_judged', 'pool_wallet_status', 'project_acts', 'project_deposit_returns',
+    'project_frozen', 'project_order_compensations', 'project_order_legs', 'project_primary_key',
+    'prune_test_orders', 'recount_spending', 'refuse_change', 'refuse_test_project', 'reserve_capacity', 'return_to_caps',
+    'sales_stop_reaches_wallets', 'server_mark', 'split_capacity', 'stamp_audit_entry', 'statement_closed',
+    'statement_guard', 'take_from_slots', 'take_order', 'webhook_changed', 'webhook_fan_out',
+    'webhook_fan_out_batch', 'webhook_pending', 'webhook_project_frozen'
   ]) LOOP
     EXECUTE format('DROP FUNCTION %s', r.function);
   END LOOP;

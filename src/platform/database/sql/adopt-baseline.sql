@@ -98,3 +98,6 @@ CREATE TABLE explanation_request (
 CREATE INDEX explanation_request_open ON explanation_request (requested_at) WHERE answered_at IS NULL;
 -- Their deletion a day later.
 CREATE INDEX explanation_request_age ON explanation_request (requested_at);
+
+-- The spending of a day is counted again after a jump of the clock.
+ALTER TABLE clock_mark ADD COLUMN counted_jump timestamptz;

@@ -5,7 +5,9 @@ CREATE TABLE clock_mark (
   -- When workers last followed the clock, and when it last jumped. Nothing is deleted, disabled or closed by an
   -- unconfirmed clock.
   followed_at timestamptz,
-  jumped_at timestamptz
+  jumped_at timestamptz,
+  -- The jump after which the spending of the day was counted again.
+  counted_jump timestamptz
 );
 
 INSERT INTO clock_mark DEFAULT VALUES;
