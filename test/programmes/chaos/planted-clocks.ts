@@ -243,4 +243,16 @@ export const PLANTED_CLOCKS: readonly PlantedBug[] = [
     changes: one(RATES, '$2 WHERE ${IS_FOLLOWED} ON CONFLICT', '$2 ON CONFLICT'),
     test: deposits('keeps no rate by a clock that has run ahead of the workers'),
   },
+  {
+    name: 'a clock that was wrong for a moment gives a daily cap twice',
+    changes: one(
+      'modules/fulfilment/loop/clock-watch.ts',
+      'for (const project of row.projects) await this.database.query(RECOUNT, [project]);',
+      'for (const project of row.projects.slice(row.projects.length)) await this.database.query(RECOUNT, [project]);',
+    ),
+    test: {
+      file: 'integration/billing/money-edges.test.ts',
+      title: 'a clock that is wrong by -1 day for a moment does not give caps twice',
+    },
+  },
 ];
