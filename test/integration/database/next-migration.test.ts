@@ -3,13 +3,15 @@ import { randomBytes } from 'node:crypto';
 import type pg from 'pg';
 import { DataSource, type QueryRunner } from 'typeorm';
 import { createDataSource, MIGRATION_NAMES } from '../../../src/platform/database/data-source.js';
-import { migrateDown, migrateUp } from '../../../src/platform/database/migrate.js';
+import { giveRoles, migrateDown, migrateUp } from '../../../src/platform/database/migrate.js';
 import { verifyRecords } from '../../../src/modules/verify/verify.js';
 import { until } from '../../../packages/local/src/wait.js';
 import { asAdmin, databaseUrl, fromSetup } from '../../setup/admin.js';
 import { createTestRedis, type TestRedis } from '../../setup/redis.js';
+import type { Customer } from '../../support/api/client.js';
 import { fillPool, makeCustomer, openApi, openAsOwner, serviceEnv } from '../../support/api/factory.js';
 import { startOrderChain, type OrderChain } from '../../support/chain/order-chain.js';
+import { XPUB } from '../../support/chain/deposits-on-chain.js';
 import { seedTestCanaries } from '../../support/cli.js';
 import { openRecords, restoreRecords, rowsOf } from '../../support/database/records.js';
 
@@ -58,6 +60,8 @@ beforeEach(async () => {
   url = databaseUrl(adminUrl, name);
   await asAdmin(adminUrl, (client) => client.query(`CREATE DATABASE ${name}`));
   await runBaseline();
+  // Before the records: their secrets are sealed with a key that nobody has.
+  await seedTestCanaries(url);
   const records = await openRecords(RECORDS);
   await asAdmin(url, (client) => restoreRecords(client, records));
 });
@@ -80,23 +84,24 @@ async function runBaseline(): Promise<void> {
   await source.destroy();
 }
 
-/** Returns the findings of `verify` for each check, without their times. */
+/** Returns the number of findings of each check. Definitions are compared only on this version's own schema. */
 async function findings(): Promise<Record<string, number>> {
   const database = await openAsOwner(url);
   try {
     const { checks } = await verifyRecords(database);
-    return Object.fromEntries(checks.map(({ check, count }) => [check, count]));
+    return Object.fromEntries(
+      checks.filter(({ check }) => check !== 'guard-definitions').map(({ check, count }) => [check, count]),
+    );
   } finally {
     await database.source.destroy();
   }
 }
 
-/** Expects every row of the fixture, in the columns of the fixture. `except`: tables that change by themselves. */
-async function expectKept(except: readonly string[] = []): Promise<void> {
+/** Expects every row of the fixture, in the columns of the fixture. */
+async function expectKept(): Promise<void> {
   const records = await openRecords(RECORDS);
   await asAdmin(url, async (client: pg.Client) => {
     for (const { table, columns, rows } of records) {
-      if (except.includes(table)) continue;
       const now = new Set(
         (JSON.parse((await rowsOf(client, table, columns))!) as unknown[]).map((row) => JSON.stringify(row)),
       );
@@ -107,7 +112,7 @@ async function expectKept(except: readonly string[] = []): Promise<void> {
 }
 
 it(
-  'keeps the records of the first release through every later migration, and back through the next one',
+  'keeps the records of the first release through every later migration',
   async () => {
     const before = await findings();
     await migrateUp(url, { later });
@@ -124,14 +129,13 @@ it(
   'takes every order while the next migration runs, and loses none on the way back',
   async () => {
     await migrateUp(url);
-    await seedTestCanaries(url);
-    const api = await openApi(serviceEnv(url, redis.url, chain));
-    await fillPool(api, chain);
+    await giveRoles(url, []);
+    const api = await openApi({ ...serviceEnv(url, redis.url, chain), DEPOSIT_XPUB: XPUB });
     const taken: string[] = [];
     const refused: unknown[] = [];
     let isOver = false;
-    const buyers = await Promise.all(Array.from({ length: BUYERS }, () => makeCustomer(api)));
-    const buying = buyers.map(async (customer, buyer) => {
+    let buying: Promise<void>[] = [];
+    const buy = async (customer: Customer, buyer: number): Promise<void> => {
       for (let n = 0; !isOver; n += 1) {
         const key = `next-${buyer.toString()}-${n.toString()}`;
         const order = { receive_address: chain.receivers[0], energy: 65_000, duration_sec: 3600 };
@@ -139,8 +143,11 @@ it(
         if (answer.status === 202) taken.push(key);
         else refused.push(answer.body);
       }
-    });
+    };
     try {
+      await fillPool(api, chain);
+      const buyers = await Promise.all(Array.from({ length: BUYERS }, () => makeCustomer(api)));
+      buying = buyers.map(buy);
       await until(() => (taken.length >= ORDERS_MIN ? true : undefined), LIMIT_MS, 'orders before the migration');
       expect(await migrateUp(url, { later })).toEqual(['Next1760000000999']);
       const then = taken.length;

@@ -303,9 +303,9 @@ describe('the rate', () => {
     await follow();
     await database.query(
       `INSERT INTO deposit (txid, kind, place, project_id, address, from_address, asset, amount, block_number, block_id,
-                            block_at, status, reason)
+                            block_at, status, reason, contract)
        SELECT sha256(n::text::bytea), kind, place, project_id, address, from_address, asset, amount, block_number, block_id,
-              block_at, status, reason FROM deposit, generate_series(1, 250) n WHERE project_id = $1`,
+              block_at, status, reason, contract FROM deposit, generate_series(1, 250) n WHERE project_id = $1`,
       [poor.id],
     );
     await database.query(`DELETE FROM asset_rate WHERE asset = 'TRX'`);
