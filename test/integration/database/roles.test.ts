@@ -144,6 +144,7 @@ describe('the grants of a migrated database', () => {
       'prune_test_orders',
       'archive_orders',
       'end_later_times',
+      'recount_spending',
     ];
     expect(definers).toHaveLength(names.length);
     expect(definers).toEqual(expect.arrayContaining(names.map((name) => ({ name, settings }))));

@@ -22,7 +22,9 @@ const ENDING = /sign-out|sign-in|stream$|password$|second-factor/;
 
 /** POST routes that change nothing. */
 const ONLY_SHOWING = [
+  '/api/operator/explanations',
   '/api/operator/prices/preview',
+  '/api/projects/:project_id/explanations',
   '/api/projects/:project_id/playground/extension',
   '/api/projects/:project_id/playground/quote',
   '/api/projects/:project_id/playground/simulation',

@@ -252,7 +252,7 @@ export const PLANTED_CLOCKS: readonly PlantedBug[] = [
     ),
     test: {
       file: 'integration/billing/money-edges.test.ts',
-      title: 'a clock that is wrong by -1 day for a moment does not give caps twice',
+      title: 'for a moment does not give caps twice',
     },
   },
 ];
