@@ -6,7 +6,7 @@ import { txidIn } from '../explain/explain.dto.js';
 import { ExplanationRequests, type ExplanationState } from '../explain/explanation-requests.js';
 import { given } from './answers.js';
 import { Authority } from './authority.js';
-import type { AskExplanation, AskedExplanation, ExplanationShape } from './integration-shapes.js';
+import type { AskExplanation, AskedExplanation, ExplanationShape } from './explanation-shapes.js';
 
 const IN_PROJECT = { merchant: ['owner', 'member'], operator: ['admin', 'support'], scope: 'project' } as const;
 const IN_SERVICE = { operator: ['admin', 'support'], scope: 'service' } as const;

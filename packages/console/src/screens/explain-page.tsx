@@ -10,7 +10,7 @@ import type {
   ExplainedRental,
   ExplainedTransaction,
   ExplanationShape,
-} from '../../../../src/modules/console/integration-shapes.js';
+} from '../../../../src/modules/console/explanation-shapes.js';
 import { post } from '../api/client.js';
 import { useReadEvery } from '../api/project-data.js';
 import { grouped, groupedIn, trx } from '../format/money.js';

@@ -39,16 +39,13 @@ export function OrdersPage() {
       lead={ORDERS.lead}
       actions={
         <>
-          <a className="crumb" href={withQuery(`${path}.csv`, filter)} download>
-            {ORDERS.filter.csv}
-          </a>
-          {isOwner && <BuyEnergy receiver={String(filter['receiver'] ?? '')} />}
           <Link className="crumb" href={explainPath(id)}>
             {EXPLAIN.link}
           </Link>
           <a className="crumb" href={withQuery(`${path}.csv`, filter)} download>
             {ORDERS.filter.csv}
           </a>
+          {isOwner && <BuyEnergy receiver={String(filter['receiver'] ?? '')} />}
         </>
       }
     >
