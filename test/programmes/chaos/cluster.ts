@@ -331,12 +331,7 @@ export class ChaosCluster {
   /** Stops the processes and writes the records of the database into a file. */
   async saveRecords(path: string): Promise<void> {
     await Promise.all(this.all.map((actor) => actor.stop()));
-    const client = await this.sql.connect();
-    try {
-      await saveRecords(client, path);
-    } finally {
-      client.release();
-    }
+    await saveRecords(this.sql, path);
   }
 
   /** Immediate shutdown, as after a crash; the server recovers from its WAL. */

@@ -28,18 +28,20 @@ const SEQUENCES = `SELECT pg_get_serial_sequence(quote_ident(c.relname), a.attna
     AND pg_get_serial_sequence(quote_ident(c.relname), a.attname) IS NOT NULL`;
 
 /** Writes the rows of all tables, read from one snapshot, into a compressed file. */
-export async function saveRecords(client: pg.ClientBase, path: string): Promise<void> {
-  await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+export async function saveRecords(pool: pg.Pool, path: string): Promise<void> {
+  const client = await pool.connect();
   try {
+    await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
     const records = await readRecords(client);
+    await client.query('ROLLBACK');
     await writeFile(path, await promisify(gzip)(JSON.stringify(records), { level: 9 }));
   } finally {
-    await client.query('ROLLBACK');
+    client.release(true);
   }
 }
 
 /** Returns the rows of all tables that have some. Rows are in the order of their text, so that two reads compare. */
-export async function readRecords(client: pg.ClientBase): Promise<readonly TableRecords[]> {
+async function readRecords(client: pg.ClientBase): Promise<readonly TableRecords[]> {
   const tables = await client.query<{ table: string; columns: string[] }>(TABLES, [LEFT_OUT]);
   const records: TableRecords[] = [];
   for (const { table, columns } of tables.rows) {
