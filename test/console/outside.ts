@@ -101,7 +101,8 @@ export function outside(at: () => ConsoleCluster, see: (view: View) => View): vo
     await button(keys, 'Create key').click();
     await typeInto(keys, /^Daily cap/, NO_DOLLARS);
     const options = await asOwner('/settings/project');
-    await typeInto(options, /^Daily cap/, NO_DOLLARS);
+    await typeInto(options, 'Daily cap, in dollars', NO_DOLLARS);
+    await typeInto(options, /^Daily cap of the console/, NO_DOLLARS);
     await typeInto(options, /^Low balance warning/, NO_DOLLARS);
     const playground = await asOwner('/integration/playground');
     await typeInto(playground, 'Energy', NO_WHOLE);
