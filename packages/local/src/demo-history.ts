@@ -142,6 +142,7 @@ async function placesOf(
   };
   const { orders, payments } = given.timeline;
   return {
+    token: world.token,
     node: new URL(world.fullUrls[0] ?? '').host,
     projects: given.projects,
     depositAddresses: given.addresses,

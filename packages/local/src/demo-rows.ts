@@ -21,6 +21,8 @@ const ACTIVATED = 'activated: nothing is to be reclaimed';
 
 /** Ids assigned by the database, and the owners of the rows. */
 export interface Places {
+  /** The contract of the token that deposits are paid in. */
+  readonly token: string;
   /** The node's name as the service records it. */
   readonly node: string;
   readonly projects: readonly string[];
@@ -271,10 +273,11 @@ function paymentRows(payment: PastPayment, chain: PastOnChain, places: Places, d
   const kind = asset === 'USDT' ? 'log' : 'native';
   const key = `deposit:${made.txid}:${kind}:0`;
   const [block, at] = [made.block.number, iso(made.block.timestampMs)];
+  const contract = asset === 'USDT' ? places.token : null;
   const about = { place: 0, kind, asset, from_address: made.from, address: places.depositAddresses[project] ?? '' };
   const deposit = {
     ...{ id: depositId, project_id: projectId, txid: bytea(made.txid), ...about, amount: onChain.amount.toString() },
-    ...{ block_number: block, block_id: bytea(made.block.id), block_at: at },
+    ...{ contract, block_number: block, block_id: bytea(made.block.id), block_at: at },
     ...{ status: 'credited', reason: null, rate_e8: Number(onChain.rateE8), entry_key: key, credits: Number(credits) },
     ...{ seen_at: iso(made.block.timestampMs + SEEN_MS), changed_at: iso(enteredMs) },
   };
