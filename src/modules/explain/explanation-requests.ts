@@ -8,9 +8,12 @@ import { ApiError } from '../../domain/errors.js';
 import { Database } from '../../platform/database/database.js';
 import type { ExplanationBody } from './explain.dto.js';
 
-/** Unanswered requests of one project, and of all operators together. */
-const OPEN_MAX = 20;
-const RETRY_SEC = 5;
+/**
+ * Requests of one project, or of all operators together, that wait or came within a minute. Their reads share the
+ * request limit of the nodes with fulfilment.
+ */
+const RECENT_MAX = 20;
+const RETRY_SEC = 30;
 
 /** `found` false: no node knows the transaction, or it concerns no order of the project. `error`: an error's code. */
 export interface ExplanationState {
@@ -19,12 +22,13 @@ export interface ExplanationState {
   readonly error: string | undefined;
 }
 
-/** $1 id, $2 project or null for an operator, $3 transaction, $4 limit of unanswered requests. */
+/** $1 id, $2 project or null for an operator, $3 transaction, $4 limit of recent requests. */
 const ASK = {
   name: 'ask_explanation',
   text: `INSERT INTO explanation_request (id, project_id, txid)
     SELECT $1, $2::uuid, $3 WHERE (SELECT count(*) FROM (SELECT FROM explanation_request
-      WHERE answered_at IS NULL AND project_id IS NOT DISTINCT FROM $2::uuid LIMIT $4) open) < $4
+      WHERE project_id IS NOT DISTINCT FROM $2::uuid AND (answered_at IS NULL OR requested_at
+        BETWEEN clock_timestamp() - interval '1 minute' AND clock_timestamp() + interval '1 minute') LIMIT $4) recent) < $4
     RETURNING id`,
 };
 
@@ -40,13 +44,13 @@ export class ExplanationRequests {
 
   /**
    * Asks for the explanation of a transaction (64 hex digits) by the orders of a project, or of all projects. Returns
-   * the request's id. Throws 429 RATE_LIMITED while many requests wait.
+   * the request's id. Throws 429 RATE_LIMITED beyond 20 a minute, and while 20 wait.
    */
   async ask(projectId: string | undefined, txid: string): Promise<string> {
-    const params = [randomUUID(), projectId ?? null, Buffer.from(txid, 'hex'), OPEN_MAX];
+    const params = [randomUUID(), projectId ?? null, Buffer.from(txid, 'hex'), RECENT_MAX];
     const [asked] = await this.database.query<{ id: string }>(ASK, params);
     if (asked === undefined) {
-      throw new ApiError('RATE_LIMITED', 'Too many explanations wait for a worker. Try again in a moment.', {
+      throw new ApiError('RATE_LIMITED', 'A project gets 20 explanations a minute. Try again in half a minute.', {
         retryAfterSec: RETRY_SEC,
       });
     }

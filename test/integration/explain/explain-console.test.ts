@@ -18,7 +18,7 @@ import {
 } from '../../support/worker/fulfilment-fixture.js';
 import { LONG_SEC, settled } from '../../support/worker/usable-energy-fixture.js';
 
-const OPEN_MAX = 20;
+const RECENT_MAX = 20;
 
 let worker: SteppedWorker;
 let merchants: TestConsole;
@@ -100,12 +100,25 @@ it.each(['0x' + 'ab'.repeat(32), 'ab'.repeat(31), 'xy'.repeat(32), ''])('refuses
   expect((await owner.browser.post(of(mine), { txid })).status).toBe(400);
 });
 
-it('refuses further requests while many of the project wait, and takes them afterwards', async () => {
-  for (let n = 0; n < OPEN_MAX; n += 1) await ask(owner, of(mine), NEVER_SENT);
-  const refused = await owner.browser.post(of(mine), { txid: NEVER_SENT });
-  expect([refused.status, (refused.body as { error: string }).error]).toEqual([429, 'RATE_LIMITED']);
+it('refuses further requests while many of the project wait or are a minute old, and takes them afterwards', async () => {
+  const refused = async (): Promise<void> => {
+    const { status, body } = await owner.browser.post(of(mine), { txid: NEVER_SENT });
+    expect([status, (body as { error: string }).error]).toEqual([429, 'RATE_LIMITED']);
+  };
+  const age = (by: string) =>
+    api.database.query(`UPDATE explanation_request SET requested_at = requested_at - $1::interval`, [by]);
+  for (let n = 0; n < RECENT_MAX; n += 1) await ask(owner, of(mine), NEVER_SENT);
+  await refused();
   await ask(stranger, of(theirs), NEVER_SENT);
+  await age('2 minutes');
+  await refused();
   while ((await answerDue()) > 0);
+  await age('-2 minutes');
+  await refused();
+  await age('2 minutes');
+  await ask(owner, of(mine), NEVER_SENT);
+  // A clock that was set back leaves times ahead of it, which refuse nothing.
+  await age('-1 hour');
   await ask(owner, of(mine), NEVER_SENT);
 });
 
