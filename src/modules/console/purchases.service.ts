@@ -76,7 +76,7 @@ export class ConsolePurchases {
     private readonly log: Log,
   ) {}
 
-  /** Returns what a form offers. `key`: that of the form, to find what it has bought. */
+  /** Returns the amounts, durations and limits of a form. `key`: the form's own key, to find its order. */
   async terms(projectId: string, key: string | undefined): Promise<PurchaseTerms> {
     const limits = await this.limitsOf(projectId);
     const { balance_credits: balance, console_cap: cap, console_left: left } = limits;
@@ -249,7 +249,7 @@ async function prepared<Terms>(price: () => Promise<Terms>): Promise<Prepared<Te
 }
 
 function codeOf(refusal: ApiError | undefined): string {
-  invariant(refusal !== undefined, 'what has no terms is refused');
+  invariant(refusal !== undefined, 'a purchase without terms has a refusal');
   return refusal.code;
 }
 

@@ -223,7 +223,7 @@ export class FulfilmentLoop {
       }
       await this.clockWatch.recountSpending();
     };
-    await this.repeatEvery(CLOCK_CHECK_MS, 'failed to read the database clock', work);
+    await this.repeatEvery(CLOCK_CHECK_MS, 'failed to follow the database clock', work);
   }
 
   private async repeatEveryPoll(failure: string, work: () => Promise<void>): Promise<void> {
