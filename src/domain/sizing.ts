@@ -13,7 +13,7 @@ export interface SizingFigures {
 }
 
 /** The values read of a receiver; undefined if unreadable. */
-export interface ReceiverLook {
+export interface ReceiverReading {
   readonly tokenBalance: bigint | undefined;
   readonly isOnChain: boolean | undefined;
 }
@@ -25,12 +25,12 @@ export interface Recipient {
 
 /**
  * Returns the receiver's state (docs/interface.md §7). An address that is not on chain but holds tokens (a token
- * credits any address) counts as cold: that never sizes too small.
+ * credits any address) counts as cold: the result is never too small.
  */
-export function recipientOf(look: ReceiverLook): Recipient {
-  if (look.isOnChain === false) return { state: 'cold', needsActivation: true };
-  if (look.tokenBalance === undefined) return { state: 'unknown', needsActivation: false };
-  return { state: look.tokenBalance > 0n ? 'warm' : 'cold', needsActivation: false };
+export function recipientOf(reading: ReceiverReading): Recipient {
+  if (reading.isOnChain === false) return { state: 'cold', needsActivation: true };
+  if (reading.tokenBalance === undefined) return { state: 'unknown', needsActivation: false };
+  return { state: reading.tokenBalance > 0n ? 'warm' : 'cold', needsActivation: false };
 }
 
 /** Returns the energy for a state. An unreadable receiver is sized as cold (docs/interface.md §7). */

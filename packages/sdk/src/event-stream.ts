@@ -108,7 +108,7 @@ export class EventStream implements AsyncIterable<EnergyEvent> {
   }
 }
 
-/** Returns the next chunk. Rejects when no data arrived for too long, and when the stream ends. */
+/** Returns the next chunk. Rejects after QUIET_LIMIT_MS without data, and when the stream ends. */
 async function soon<T>(read: Promise<T> | undefined, ends: AbortSignal): Promise<T | undefined> {
   return within(QUIET_LIMIT_MS, ends, async (over) => {
     const isOver = new Promise<never>((_, reject) => {

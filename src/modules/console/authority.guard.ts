@@ -150,8 +150,8 @@ function projectOf(request: Request): string {
 
 /** Returns the one project that a request of the whole service reads. The handler refuses an invalid id. */
 function projectSeen(terms: AuthorityTerms, { params, query }: Request): string | undefined {
-  if (!('looksAt' in terms)) return undefined;
-  const id: unknown = { ...query, ...params }[terms.looksAt];
+  if (!('auditsReadOf' in terms)) return undefined;
+  const id: unknown = { ...query, ...params }[terms.auditsReadOf];
   return typeof id === 'string' && UUID.test(id) ? id : undefined;
 }
 

@@ -20,12 +20,12 @@ export interface RoleAuthority {
   readonly operator?: readonly OperatorRole[];
   /**
    * `project`: the path names one as `:project_id`; a merchant must be its member with one of the roles, and an
-   * operator's look is audited. `service`: no project (operators only). `self`: the person's own data; any role
+   * operator's read is audited. `service`: no project (operators only). `self`: the person's own data; any role
    * suffices.
    */
   readonly scope: 'project' | 'service' | 'self';
-  /** Parameter of a `service` route's path or query that names one project; a look at it is audited too. */
-  readonly looksAt?: 'id' | 'project';
+  /** Parameter of a `service` route's path or query that names one project; its reads are audited too. */
+  readonly auditsReadOf?: 'id' | 'project';
   /** Requires that the password (and code) was given within the last ten minutes. */
   readonly again?: true;
 }

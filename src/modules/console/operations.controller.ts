@@ -99,7 +99,7 @@ export class OperationsController {
   }
 
   @Get('orders')
-  @Authority({ ...READS, looksAt: 'project' })
+  @Authority({ ...READS, auditsReadOf: 'project' })
   async orderList(@Query() query: ServiceOrderQuery): Promise<Page<OperatorOrderLine>> {
     const { status, state, kind, receiver, reference, from, to, attention, due } = query;
     const named = { status, state, kind, receiver, reference, from, to };
@@ -123,7 +123,7 @@ export class OperationsController {
   }
 
   @Get('deposits')
-  @Authority({ ...READS, looksAt: 'project' })
+  @Authority({ ...READS, auditsReadOf: 'project' })
   async deposits(@Query() query: ServiceDepositQuery): Promise<Page<OperatorDeposit>> {
     const filter = { scope: 'all', projectId: projectOf(query.project), status: query.status } as const;
     const page = await pageFrom(

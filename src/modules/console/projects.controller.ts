@@ -80,7 +80,7 @@ export class ProjectsController {
   }
 
   @Get(':id')
-  @Authority({ ...READS, looksAt: 'id' })
+  @Authority({ ...READS, auditsReadOf: 'id' })
   async read(@Param('id') id: string): Promise<ProjectLine> {
     return this.withFreeze(await this.find(id));
   }

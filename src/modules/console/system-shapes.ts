@@ -1,4 +1,4 @@
-/** Like operator-shapes.ts, for the service itself: nodes, workers, checks and acts, from stored records. */
+/** Answers about the service itself for operators: nodes, workers, checks and acts, from stored records. */
 import type { AuditShape } from './integration-shapes.js';
 
 /** `GET /system`. Sends no requests to nodes, Redis or processes; `doctor` checks those. */

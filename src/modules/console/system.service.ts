@@ -2,7 +2,7 @@
 import { Injectable } from '@nestjs/common';
 import { HeldRates } from '../billing/held-rates.js';
 import type { DoctorFinding } from '../diagnostics/doctor-finding.js';
-import { lookAtHeldRate, lookAtSignatures, lookAtWork } from '../diagnostics/doctor-service.js';
+import { checkHeldRate, checkSignatures, checkWork } from '../diagnostics/doctor-service.js';
 import { toJsonInteger } from '../../domain/units.js';
 import { SalesHold } from '../pool/sales-hold.js';
 import { Database } from '../../platform/database/database.js';
@@ -119,9 +119,9 @@ export class System {
   /** The doctor's checks that need only the database. */
   private async findings(): Promise<DoctorFinding[]> {
     return [
-      ...(await lookAtWork(this.database)),
-      ...(await lookAtHeldRate(new HeldRates(this.database))),
-      ...(await lookAtSignatures(this.database)),
+      ...(await checkWork(this.database)),
+      ...(await checkHeldRate(new HeldRates(this.database))),
+      ...(await checkSignatures(this.database)),
     ];
   }
 

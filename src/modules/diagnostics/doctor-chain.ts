@@ -40,11 +40,11 @@ interface NodeLook {
 }
 
 /** Checks each node, then all of them together. `patienceMs`: how long a head may take to move. */
-export async function lookAtNodes({ chain }: Config, patienceMs: number): Promise<DoctorFinding[]> {
+export async function checkNodes({ chain }: Config, patienceMs: number): Promise<DoctorFinding[]> {
   const nodes = nodeOptionsOf(chain).map((options) => new TronNode(options));
   const exchanged = await exchangedUrls(nodeOptionsOf(chain));
   if (exchanged.length > 0) return exchanged;
-  const reads = await Promise.all(nodes.map((node) => lookAtNode(node, patienceMs)));
+  const reads = await Promise.all(nodes.map((node) => checkNode(node, patienceMs)));
   const genesis = new Set(reads.flatMap((look) => look.genesis ?? []));
   return [
     ...reads.flatMap((look) => look.findings),
@@ -124,7 +124,7 @@ function quorum(urls: readonly string[]): DoctorFinding[] {
 
 const THROTTLED_TODO = 'Set TRON_REQUESTS_PER_SEC to the limit of the provider; TRON_API_KEYS may raise it.';
 
-async function lookAtNode(node: TronNode, patienceMs: number): Promise<NodeLook> {
+async function checkNode(node: TronNode, patienceMs: number): Promise<NodeLook> {
   const check = `node ${node.name}`;
   try {
     const first = await node.readHead();
@@ -141,7 +141,7 @@ async function lookAtNode(node: TronNode, patienceMs: number): Promise<NodeLook>
       const todo = 'The node lags behind, the chain has its own time, or this machine’s clock is wrong.';
       findings.push(warning(check, `Its newest block is ${age} this machine's clock.`, todo));
     }
-    findings.push(...(await lookAtSolid(node, (head ?? first).number, genesis)));
+    findings.push(...(await checkSolid(node, (head ?? first).number, genesis)));
     const report = await readReport(node);
     return { findings: [...findings, ...judgeReport(report, genesis === MAIN_NETWORK)], genesis, report };
   } catch (error) {
@@ -166,7 +166,7 @@ async function movedHead(node: TronNode, from: number, patienceMs: number) {
   return undefined;
 }
 
-async function lookAtSolid(node: TronNode, head: number, genesis: string | undefined): Promise<DoctorFinding[]> {
+async function checkSolid(node: TronNode, head: number, genesis: string | undefined): Promise<DoctorFinding[]> {
   const check = `solidity ${node.name}`;
   try {
     const solid = await solidHeadOf(node);
@@ -191,7 +191,7 @@ async function lookAtSolid(node: TronNode, head: number, genesis: string | undef
 }
 
 /** Checks that every witness keeps transaction history. */
-export async function lookAtHistory({ pool }: TronClient, history: History): Promise<DoctorFinding[]> {
+export async function checkHistory({ pool }: TronClient, history: History): Promise<DoctorFinding[]> {
   const todo =
     'A transaction missing on this node proves nothing. Use an unpruned node with storage.transHistory.switch = on. A lite fullnode needs node.openHistoryQueryWhenLiteFN = true.';
   const findings = await Promise.all(
@@ -210,7 +210,7 @@ export async function lookAtHistory({ pool }: TronClient, history: History): Pro
 }
 
 /** Checks that TOKEN_CONTRACT is a contract that answers like a token. */
-export async function lookAtToken(tron: TronClient, { chain }: Config): Promise<DoctorFinding[]> {
+export async function checkToken(tron: TronClient, { chain }: Config): Promise<DoctorFinding[]> {
   const token = chain.tokenContract;
   const todo = 'Set TOKEN_CONTRACT to the token whose transfers you rent energy for, on this network.';
   if (!isAddress(token)) return [fault('token', 'TOKEN_CONTRACT is not an address.', todo)];
@@ -221,14 +221,14 @@ export async function lookAtToken(tron: TronClient, { chain }: Config): Promise<
     const call = { ownerAddress: token, contractAddress: token, functionSelector: 'balanceOf(address)', parameter };
     const outcome = await tron.simulate(call);
     if (outcome.kind !== 'success') return [fault('token', `${token} does not answer balanceOf(address).`, todo)];
-    return [ok('token', `${token} answers like a token.`), ...(await lookAtOwnerActs(tron, token))];
+    return [ok('token', `${token} answers like a token.`), ...(await checkOwnerActs(tron, token))];
   } catch (error) {
     return [warning('token', `The check failed: ${messageOf(error)}.`, 'Fix the nodes first.')];
   }
 }
 
 /** Reports settings of the token's owner. A token without such functions has none. */
-async function lookAtOwnerActs({ pool }: TronClient, token: string): Promise<DoctorFinding[]> {
+async function checkOwnerActs({ pool }: TronClient, token: string): Promise<DoctorFinding[]> {
   const state = await pool.ask('what the owner of the token has set', (node) => tokenStateOf(node, token));
   const findings: DoctorFinding[] = [];
   if (state.isDeprecated) {
@@ -253,7 +253,7 @@ async function lookAtOwnerActs({ pool }: TronClient, token: string): Promise<Doc
 }
 
 /** Compares every wallet of the pool with the chain. */
-export async function lookAtWallets(
+export async function checkWallets(
   tron: TronClient,
   wallets: readonly WalletView[],
   { pool }: Config,

@@ -34,7 +34,7 @@ interface TokenSettings {
 }
 
 /** Checks deposits. Returns no findings if they are not in use. */
-export async function lookAtDeposits(
+export async function checkDeposits(
   database: Database,
   addresses: DerivedAddresses,
   token: TokenSettings,
@@ -42,18 +42,18 @@ export async function lookAtDeposits(
 ): Promise<DoctorFinding[]> {
   const [cursor] = await database.query<CursorLook>(LOOK);
   if (cursor === undefined) return [];
-  const probes = await Promise.all(pool.agreement.witnesses.map(lookAtInternal));
+  const probes = await Promise.all(pool.agreement.witnesses.map(checkInternal));
   return [
-    await lookAtKey(addresses),
-    ...lookAtSetting(token),
-    ...lookAtDollarRate(rates.sources),
-    ...lookAtReader(cursor),
-    ...(await lookAtBlacklist(database)),
+    await checkKey(addresses),
+    ...checkSetting(token),
+    ...checkDollarRate(rates.sources),
+    ...checkReader(cursor),
+    ...(await checkBlacklist(database)),
     ...probes,
   ];
 }
 
-async function lookAtKey(addresses: DerivedAddresses): Promise<DoctorFinding> {
+async function checkKey(addresses: DerivedAddresses): Promise<DoctorFinding> {
   try {
     const wrong = await addresses.listMismatched();
     if (wrong.length === 0) return ok('deposit key', 'It derives every assigned address.');
@@ -69,7 +69,7 @@ async function lookAtKey(addresses: DerivedAddresses): Promise<DoctorFinding> {
   }
 }
 
-function lookAtSetting({ recorded, configured }: TokenSettings): DoctorFinding[] {
+function checkSetting({ recorded, configured }: TokenSettings): DoctorFinding[] {
   if (recorded === undefined || recorded === configured) return [];
   return [
     fault(
@@ -81,7 +81,7 @@ function lookAtSetting({ recorded, configured }: TokenSettings): DoctorFinding[]
 }
 
 /** Binance, Bybit, KuCoin and Gate trade against USDT alone, so they have no price of USDT in dollars. */
-export function lookAtDollarRate(names: readonly string[]): DoctorFinding[] {
+export function checkDollarRate(names: readonly string[]): DoctorFinding[] {
   if (names.includes('static')) return [];
   const found = pegSources(names).map(({ name }) => name);
   const known = PEG_SOURCE_NAMES.join(', ');
@@ -106,14 +106,14 @@ const WITHOUT_USE: Readonly<Record<string, string>> = {
 };
 
 /** Reports the blacklist as a worker last read it. */
-async function lookAtBlacklist(database: Database): Promise<DoctorFinding[]> {
+async function checkBlacklist(database: Database): Promise<DoctorFinding[]> {
   const rows = await database.query<{ address: string; use: string }>(BLACKLISTED);
   return rows.map(({ address, use }) =>
     warning('blacklist', `The token has blacklisted ${address} (${use}), so it cannot send.`, WITHOUT_USE[use] ?? ''),
   );
 }
 
-function lookAtReader({ behind_sec: seconds, held }: CursorLook): DoctorFinding[] {
+function checkReader({ behind_sec: seconds, held }: CursorLook): DoctorFinding[] {
   const findings: DoctorFinding[] = [];
   if (seconds > BEHIND_SEC) {
     const says = `No block has been read for ${durationText(Math.round(seconds))}.`;
@@ -132,7 +132,7 @@ function lookAtReader({ behind_sec: seconds, held }: CursorLook): DoctorFinding[
  * Looks for an internal transaction in the node's newest solid blocks. A node does not report its setting
  * vm.saveInternalTx.
  */
-export async function lookAtInternal(node: TronNode): Promise<DoctorFinding> {
+export async function checkInternal(node: TronNode): Promise<DoctorFinding> {
   const check = `internal ${node.name}`;
   try {
     const head = await solidHeadOf(node);

@@ -9,7 +9,7 @@ import { fault, ok, warning, type DoctorFinding } from './doctor-finding.js';
 const NO_CONSTANT_CALLS = /support constant/i;
 
 /** Checks the chain's fees against their bounds. Outside them nothing is sold, and the finding names the parameter. */
-export async function lookAtFees(tron: TronClient, { market }: Config): Promise<DoctorFinding[]> {
+export async function checkFees(tron: TronClient, { market }: Config): Promise<DoctorFinding[]> {
   try {
     await tron.chainParameters(market.parameterBounds);
     return [ok('fees', 'The fees of the chain are within their bounds.')];
@@ -23,7 +23,7 @@ export async function lookAtFees(tron: TronClient, { market }: Config): Promise<
 }
 
 /** Sends each node a constant call, which sizing and simulations need. */
-export async function lookAtCalls({ pool }: TronClient, { chain }: Config): Promise<DoctorFinding[]> {
+export async function checkCalls({ pool }: TronClient, { chain }: Config): Promise<DoctorFinding[]> {
   const asked = { owner_address: chain.tokenContract, contract_address: chain.tokenContract, visible: true };
   const body = { ...asked, function_selector: 'decimals()' };
   return Promise.all(

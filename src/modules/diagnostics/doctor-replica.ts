@@ -13,7 +13,7 @@ const CONNECT_MS = 4000;
 const POLL_MS = 100;
 
 /** Checks that the replica has replayed the primary's recent writes. Returns no findings without a replica. */
-export async function lookAtReplica(
+export async function checkReplica(
   primary: pg.Client,
   { readUrl, readLagMaxSec }: DatabaseSettings,
 ): Promise<DoctorFinding[]> {

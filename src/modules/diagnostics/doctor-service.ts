@@ -18,7 +18,7 @@ const RATE_TIMEOUT_MS = 4000;
 const OVERDUE_SEC = 60;
 
 /** Checks that every sealed secret opens. */
-export function lookAtSecrets(counts: readonly KindCount[]): DoctorFinding[] {
+export function checkSecrets(counts: readonly KindCount[]): DoctorFinding[] {
   const findings: DoctorFinding[] = [];
   for (const { what, rewrapped, current, failed } of counts) {
     if (failed.length > 0) {
@@ -41,7 +41,7 @@ export function lookAtSecrets(counts: readonly KindCount[]): DoctorFinding[] {
 }
 
 /** Checks that the prices can sell: below the burn price, and for the default duration. */
-export async function lookAtPrices(
+export async function checkPrices(
   rows: readonly PriceRow[],
   tron: TronClient,
   { market }: Config,
@@ -94,7 +94,7 @@ export async function lookAtPrices(
 }
 
 /** Checks that the exchanges answer and agree. */
-export async function lookAtRates({ rates }: Config): Promise<DoctorFinding[]> {
+export async function checkRates({ rates }: Config): Promise<DoctorFinding[]> {
   const names = [...new Set(rates.sources)];
   if (names.length === 1 && names[0] === 'static') {
     const says = `Charges use a fixed rate of ${rateText(rates.fallback)} USD per TRX.`;
@@ -131,7 +131,7 @@ export async function lookAtRates({ rates }: Config): Promise<DoctorFinding[]> {
 }
 
 /** Reports a rate that waits for the operator; no findings otherwise. */
-export async function lookAtHeldRate(rates: HeldRates): Promise<DoctorFinding[]> {
+export async function checkHeldRate(rates: HeldRates): Promise<DoctorFinding[]> {
   const held = await rates.readHeld();
   if (held === undefined) return [];
   const says = `The exchanges agree on ${rateText(held.rate)} USD per TRX, but this rate is held. Charges continue at the last rate.`;
@@ -141,7 +141,7 @@ export async function lookAtHeldRate(rates: HeldRates): Promise<DoctorFinding[]>
 }
 
 /** Reports projects that accept a signature which does not cover the request's path, method and time. */
-export async function lookAtSignatures(database: Database): Promise<DoctorFinding[]> {
+export async function checkSignatures(database: Database): Promise<DoctorFinding[]> {
   const [row] = await database.query<{ md5: number; limited: number }>(
     `SELECT count(*)::integer AS md5,
             (count(*) FILTER (WHERE p.require_quote AND p.allowed_sources <> '{}' AND a.daily_cap_credits IS NOT NULL))::integer AS limited
@@ -164,7 +164,7 @@ export async function lookAtSignatures(database: Database): Promise<DoctorFindin
 }
 
 /** Checks that a worker does the due work. */
-export async function lookAtWork(database: Database): Promise<DoctorFinding[]> {
+export async function checkWork(database: Database): Promise<DoctorFinding[]> {
   const [row] = await database.query<{
     overdue_sec: number;
     due: number;
@@ -208,7 +208,7 @@ export async function lookAtWork(database: Database): Promise<DoctorFinding[]> {
 }
 
 /** Checks that the signer, if used, holds the keys of the pool. */
-export async function lookAtSigner({ secrets }: Config, wallets: readonly WalletView[]): Promise<DoctorFinding[]> {
+export async function checkSigner({ secrets }: Config, wallets: readonly WalletView[]): Promise<DoctorFinding[]> {
   const elsewhere = wallets.filter((wallet) => wallet.key_held_by === 'signer');
   if (secrets.signerSocket === undefined) {
     if (elsewhere.length === 0) return [];

@@ -14,7 +14,7 @@ const CHECK = 'sizing';
 const LAST_HOLDER = `SELECT value->>'holder' AS holder FROM market_state WHERE name = 'sizing'`;
 
 /** Measures once, as the API does every few minutes, and reports the obstacle if that fails. */
-export async function lookAtSizing(
+export async function checkSizing(
   tron: TronClient,
   { chain, market }: Config,
   wallets: readonly WalletView[],

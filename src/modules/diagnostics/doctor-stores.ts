@@ -11,13 +11,13 @@ import type { HostState } from '../../platform/database/host-report.js';
 import { HostsClient } from '../../platform/database/hosts-client.js';
 import { pendingMigrations } from '../../platform/database/migrate.js';
 import { fault, ok, warning, type DoctorFinding } from './doctor-finding.js';
-import { lookAtReplica } from './doctor-replica.js';
+import { checkReplica } from './doctor-replica.js';
 
 const CONNECT_MS = 10_000;
 const CLOCK_SKEW_MAX_MS = 2000;
 
 /** Checks that Postgres answers, is migrated, keeps confirmed commits, and has the same time as this machine. */
-export async function lookAtDatabase({ database }: Config): Promise<DoctorFinding[]> {
+export async function checkDatabase({ database }: Config): Promise<DoctorFinding[]> {
   const hosts = new DatabaseHosts(database.url);
   const client = new HostsClient({
     hosts,
@@ -32,7 +32,7 @@ export async function lookAtDatabase({ database }: Config): Promise<DoctorFindin
       ...(await readDatabase(client)),
       ...hostFindings(hosts),
       ...(await poolerFindings(client, database)),
-      ...(await lookAtReplica(client, database)),
+      ...(await checkReplica(client, database)),
     ];
     const pending = await pendingMigrations(database.directUrl ?? database.url);
     findings.push(
@@ -144,7 +144,7 @@ async function readDatabase(client: pg.Client): Promise<DoctorFinding[]> {
 }
 
 /** Checks that Redis answers and never evicts keys. */
-export async function lookAtRedis({ redis: settings }: Config): Promise<DoctorFinding[]> {
+export async function checkRedis({ redis: settings }: Config): Promise<DoctorFinding[]> {
   const redis = new Redis(settings.url, {
     lazyConnect: true,
     connectTimeout: CONNECT_MS,

@@ -6,13 +6,13 @@ import type { KeyView } from '../projects/api-keys.js';
 import { pendingText, type WebhookView } from '../webhooks/webhooks.js';
 import { fine, look, missing, type ProjectFinding } from './project-finding.js';
 import {
-  LOOK_DAYS,
-  type EventsLook,
-  type MoneyLook,
-  type OrdersLook,
-  type ProjectLook,
-  type RefusalLook,
-} from './project-look.js';
+  RECORD_DAYS,
+  type EventRecords,
+  type MoneyRecords,
+  type OrderRecords,
+  type ProjectRecords,
+  type RefusalCount,
+} from './project-records.js';
 
 const DAY_MS = 86_400_000;
 const UNUSED_DAYS = 90;
@@ -23,13 +23,13 @@ const DAYS_LEFT_MISSING = 1;
 const REFUSALS_MANY = 10;
 /** Percentage of the daily cap. */
 const NEAR_PERCENT = 80n;
-const DAYS = `${LOOK_DAYS.toString()} days`;
+const DAYS = `${RECORD_DAYS.toString()} days`;
 
 export interface ProjectChecked {
   readonly project: ProjectView;
   readonly keys: readonly KeyView[];
   readonly webhooks: readonly WebhookView[];
-  readonly read: ProjectLook;
+  readonly read: ProjectRecords;
   readonly nowMs: number;
 }
 
@@ -112,7 +112,7 @@ function keyOf(project: ProjectView, key: KeyView, nowMs: number): ProjectFindin
   return fine(check, facts);
 }
 
-function idempotencyOf({ id, require_idempotency_key: isDemanded }: ProjectView, read: OrdersLook): ProjectFinding {
+function idempotencyOf({ id, require_idempotency_key: isDemanded }: ProjectView, read: OrderRecords): ProjectFinding {
   const { orders, without_key: made } = read;
   if (isDemanded) return fine('idempotency', 'Every purchase requires an Idempotency-Key.');
   const todo = `\`project options ${id} --require-idempotency-key on\`.`;
@@ -158,7 +158,7 @@ function webhookOf(webhook: WebhookView, success: Date | undefined): ProjectFind
   return fine(check, `The last delivery succeeded at ${momentText(success)}.`);
 }
 
-function eventsOf({ id }: ProjectView, { position, delivered_at: at }: EventsLook): ProjectFinding {
+function eventsOf({ id }: ProjectView, { position, delivered_at: at }: EventRecords): ProjectFinding {
   if (at !== null)
     return fine(
       'events',
@@ -169,7 +169,7 @@ function eventsOf({ id }: ProjectView, { position, delivered_at: at }: EventsLoo
   return look('events', says, todo);
 }
 
-function depositsOf({ id }: ProjectView, { deposit_address: address, deposits }: MoneyLook): ProjectFinding {
+function depositsOf({ id }: ProjectView, { deposit_address: address, deposits }: MoneyRecords): ProjectFinding {
   const topUp = `\`credits topup ${id} N --ref …\``;
   if (address === null) return look('deposits', 'The project has no deposit address.', `Book credits with ${topUp}.`);
   if (deposits === 0) return look('deposits', `No deposit to ${address} yet.`, 'Try a small deposit first.');
@@ -178,7 +178,7 @@ function depositsOf({ id }: ProjectView, { deposit_address: address, deposits }:
 
 function balanceOf(
   { id, balance_credits: balance, floor_credits: floor }: ProjectView,
-  read: MoneyLook,
+  read: MoneyRecords,
 ): ProjectFinding {
   const check = 'balance';
   if (floor === null) return fine(check, `${creditsText(balance)}, postpaid without a limit.`);
@@ -206,7 +206,7 @@ function lowBalanceOf(project: ProjectView): ProjectFinding {
   return look('low balance', `The balance is below the threshold of ${creditsText(threshold)}.`, todo);
 }
 
-function capOf(project: ProjectView, keys: readonly KeyView[], read: MoneyLook): ProjectFinding {
+function capOf(project: ProjectView, keys: readonly KeyView[], read: MoneyRecords): ProjectFinding {
   const { id, daily_cap_credits: cap } = project;
   const todo = `Set a cap well above an ordinary day: \`project options ${id} --daily-cap N\`.`;
   if (cap === null) {
@@ -223,7 +223,7 @@ function capOf(project: ProjectView, keys: readonly KeyView[], read: MoneyLook):
   return spent * 100n >= cap * NEAR_PERCENT ? look('spend cap', says, todo) : fine('spend cap', says);
 }
 
-function requestsOf({ id }: ProjectView, { refusals, orders: { orders } }: ProjectLook): ProjectFinding {
+function requestsOf({ id }: ProjectView, { refusals, orders: { orders } }: ProjectRecords): ProjectFinding {
   const all = refusals.reduce((sum, { count }) => sum + count, 0);
   if (all === 0) return fine('requests', `No request was refused in ${DAYS}.`);
   const shares = refusals.map((each) => shareText(each, all)).join(' ');
@@ -232,11 +232,11 @@ function requestsOf({ id }: ProjectView, { refusals, orders: { orders } }: Proje
   return all >= REFUSALS_MANY && all > orders ? missing('requests', says, todo) : look('requests', says, todo);
 }
 
-function shareText({ status, error, count, reason }: RefusalLook, all: number): string {
+function shareText({ status, error, count, reason }: RefusalCount, all: number): string {
   return `${Math.round((count / all) * 100).toString()} % ${status.toString()} ${error}, mostly: ${reason.replace(/\.$/, '')}.`;
 }
 
-function retriesOf({ id }: ProjectView, { orders: { twins }, refusals }: ProjectLook): ProjectFinding {
+function retriesOf({ id }: ProjectView, { orders: { twins }, refusals }: ProjectRecords): ProjectFinding {
   if (twins > 0) {
     const says = `${twins.toString()} orders without a key of their own came within a minute of an identical order: if they were retries, each was charged.`;
     return missing(

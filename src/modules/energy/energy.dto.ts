@@ -5,7 +5,7 @@ import { usdBalanceOf } from '../../domain/conversion.js';
 import { toJsonInteger } from '../../domain/units.js';
 
 export class EnergyOrderRequest {
-  @IsText({ maxLength: 255, isLookedFor: true, description: 'The Idempotency-Key of the rental.' })
+  @IsText({ maxLength: 255, isLookupOnly: true, description: 'The Idempotency-Key of the rental.' })
   declare readonly key: string;
 }
 

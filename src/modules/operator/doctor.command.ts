@@ -10,20 +10,20 @@ import { integerArg } from './arguments.js';
 import { HeldRates } from '../billing/held-rates.js';
 import type { CliContext } from './cli-context.js';
 import { findingText } from './finding-text.js';
-import { lookAtSizing } from '../diagnostics/doctor-sizing.js';
-import { lookAtHistory, lookAtNodes, lookAtToken, lookAtWallets } from '../diagnostics/doctor-chain.js';
-import { lookAtCalls, lookAtFees } from '../diagnostics/doctor-market.js';
+import { checkSizing } from '../diagnostics/doctor-sizing.js';
+import { checkHistory, checkNodes, checkToken, checkWallets } from '../diagnostics/doctor-chain.js';
+import { checkCalls, checkFees } from '../diagnostics/doctor-market.js';
 import {
-  lookAtHeldRate,
-  lookAtPrices,
-  lookAtRates,
-  lookAtSecrets,
-  lookAtSignatures,
-  lookAtSigner,
-  lookAtWork,
+  checkHeldRate,
+  checkPrices,
+  checkRates,
+  checkSecrets,
+  checkSignatures,
+  checkSigner,
+  checkWork,
 } from '../diagnostics/doctor-service.js';
-import { lookAtDeposits } from '../diagnostics/doctor-deposits.js';
-import { lookAtDatabase, lookAtRedis } from '../diagnostics/doctor-stores.js';
+import { checkDeposits } from '../diagnostics/doctor-deposits.js';
+import { checkDatabase, checkRedis } from '../diagnostics/doctor-stores.js';
 import { DepositAddresses } from '../deposits/deposit-addresses.js';
 import { DepositTokens } from '../deposits/deposit-tokens.js';
 import { OperatorError } from '../../domain/operator-error.js';
@@ -66,10 +66,10 @@ async function examine(context: CliContext, patienceMs: number): Promise<DoctorF
     return error.faults.map((says) => fault('settings', `${says}.`, todo));
   }
   const [database, redis, nodes, rates] = await Promise.all([
-    lookAtDatabase(config),
-    lookAtRedis(config),
-    lookAtNodes(config, patienceMs),
-    lookAtRates(config),
+    checkDatabase(config),
+    checkRedis(config),
+    checkNodes(config, patienceMs),
+    checkRates(config),
   ]);
   const isReadable = !database.some((finding) => finding.state === 'fault');
   const inside = isReadable
@@ -99,20 +99,20 @@ async function lookInside(parts: INestApplicationContext): Promise<DoctorFinding
   const tron = parts.get(TronClient);
   const wallets = await parts.get(PoolWallets).list();
   return [
-    ...(await lookAtHistory(tron, historyFromRecords(parts.get(Database)))),
-    ...(await lookAtToken(tron, config)),
-    ...(await lookAtSizing(tron, config, wallets, parts.get(Database))),
-    ...(await lookAtFees(tron, config)),
-    ...(await lookAtCalls(tron, config)),
-    ...lookAtSecrets(await parts.get(KeyRewrap).countSecrets()),
-    ...(await lookAtWallets(tron, wallets, config)),
-    ...(await lookAtSigner(config, wallets)),
-    ...(await lookAtPrices(await parts.get(Prices).list(), tron, config)),
-    ...(await lookAtHeldRate(parts.get(HeldRates))),
-    ...(await lookAtSignatures(parts.get(Database))),
-    ...(await lookAtWork(parts.get(Database))),
+    ...(await checkHistory(tron, historyFromRecords(parts.get(Database)))),
+    ...(await checkToken(tron, config)),
+    ...(await checkSizing(tron, config, wallets, parts.get(Database))),
+    ...(await checkFees(tron, config)),
+    ...(await checkCalls(tron, config)),
+    ...checkSecrets(await parts.get(KeyRewrap).countSecrets()),
+    ...(await checkWallets(tron, wallets, config)),
+    ...(await checkSigner(config, wallets)),
+    ...(await checkPrices(await parts.get(Prices).list(), tron, config)),
+    ...(await checkHeldRate(parts.get(HeldRates))),
+    ...(await checkSignatures(parts.get(Database))),
+    ...(await checkWork(parts.get(Database))),
     // The type argument keeps the compiler from taking the expected type for that of the provider.
-    ...(await lookAtDeposits(parts.get(Database), parts.get<DepositAddresses>(DepositAddresses), await tokenOf(parts), {
+    ...(await checkDeposits(parts.get(Database), parts.get<DepositAddresses>(DepositAddresses), await tokenOf(parts), {
       tron,
       rates: config.rates,
     })),

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { nowMs } from '../../platform/support/clock.js';
 import { checkProject } from '../diagnostics/project-check.js';
-import { readProject } from '../diagnostics/project-look.js';
+import { readProject } from '../diagnostics/project-records.js';
 import { OperatorError } from '../../domain/operator-error.js';
 import { ApiKeys } from '../projects/api-keys.js';
 import { Projects } from '../projects/projects.js';

@@ -45,7 +45,7 @@ export class UnlabelledOrderRequest extends TransferMembers {
   declare readonly expected_uses?: number;
 
   @Optional()
-  @IsText({ maxLength: 512, isLookedFor: true, description: 'A quote to redeem once, at its price.' })
+  @IsText({ maxLength: 512, isLookupOnly: true, description: 'A quote to redeem once, at its price.' })
   declare readonly quote_ref?: string;
 }
 

@@ -53,10 +53,10 @@ export class Signatories {
     const signers = signersOf(tx.rawData, tx.signatures);
     if (signers.size === 0) return undefined;
     this.ours ??= this.readOurs();
-    if (meet(signers, await this.ours)) return 'own';
+    if (intersect(signers, await this.ours)) return 'own';
     const permitted = this.permitted.get(wallet.address) ?? this.readPermitted(wallet.address);
     this.permitted.set(wallet.address, permitted);
-    return meet(signers, await permitted) ? 'owner' : undefined;
+    return intersect(signers, await permitted) ? 'owner' : undefined;
   }
 
   private async readOurs(): Promise<ReadonlySet<string>> {
@@ -125,7 +125,7 @@ async function knownAmong(database: Database, txids: readonly string[]): Promise
   return new Set(known.map((row) => row.txid.toString('hex')));
 }
 
-function meet(some: ReadonlySet<string>, others: ReadonlySet<string>): boolean {
+function intersect(some: ReadonlySet<string>, others: ReadonlySet<string>): boolean {
   return [...some].some((each) => others.has(each));
 }
 

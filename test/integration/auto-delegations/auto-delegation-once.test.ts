@@ -47,7 +47,7 @@ async function bought(worker: SteppedWorker, row: ClaimedAutoDelegation): Promis
   return buy(api.database, row, terms!);
 }
 
-it('of two workers that find the same need, one buys, even if the other reads the number again', async () => {
+it('lets only one of two workers buy for the same need, even if the other reads the purchase number again', async () => {
   const worker = await SteppedWorker.open();
   await worker.followChain();
   const id = await setAuto(receivers[0]!, { duration_sec: DURATION_SEC });
@@ -58,7 +58,7 @@ it('of two workers that find the same need, one buys, even if the other reads th
   expect(await ordersOf(id)).toHaveLength(1);
 });
 
-it('a change while a purchase waits for the row ends the purchase', async () => {
+it('refuses a purchase whose row changed while it waited', async () => {
   const worker = await SteppedWorker.open();
   await worker.followChain();
   const id = await setAuto(receivers[1]!, { duration_sec: DURATION_SEC });
@@ -83,7 +83,7 @@ it('a change while a purchase waits for the row ends the purchase', async () => 
   expect(await ordersOf(id)).toHaveLength(0);
 });
 
-it('a finding older than a check may take buys nothing, even without another worker', async () => {
+it('refuses a purchase whose claim is older than a check may take', async () => {
   const worker = await SteppedWorker.open();
   await worker.followChain();
   const id = await setAuto(receivers[1]!, { duration_sec: DURATION_SEC });
@@ -117,7 +117,7 @@ it('immediately replaces a rental that cannot be extended after all', async () =
   await api.database.query('UPDATE orders SET needs_attention = false WHERE id = $1', [first!.id]);
 });
 
-it('replaces a rental of a wallet that may not sell by one of another before its end, without a pause', async () => {
+it('replaces a rental of a paused wallet by one of another wallet before it ends', async () => {
   const worker = await SteppedWorker.open();
   const id = await setAuto(receivers[3]!, { duration_sec: DURATION_SEC });
   await nextBlock(worker);

@@ -172,7 +172,7 @@ describe('a rental that ends', () => {
     expect((await autoRow(id)).purchases).toBe(2n);
   });
 
-  it('of an unused address is extended for a day, at the announced price of a day', async () => {
+  it('of an unused address is extended for a day at the announced price', async () => {
     const worker = await SteppedWorker.open();
     const [keepEnergy, durationSec] = [130_000, 7200];
     const id = await supplied(worker, {
@@ -200,7 +200,7 @@ describe('a rental that ends', () => {
     expect(await ordersOf(id)).toMatchObject([{ extensions: DAY_SEC / durationSec - 1, status: 'delivered' }]);
   });
 
-  it('keeps the uses that it and its extension were priced with', async () => {
+  it('shows the expected uses that it and its extension were priced with', async () => {
     const worker = await SteppedWorker.open();
     const id = await supplied(worker, { duration_sec: 3 * DAY_SEC, idle_after_sec: 7 * DAY_SEC });
     const [{ key, ends_at: endsAt }] = (await ordersOf(id)) as [AutoOrder];
@@ -212,7 +212,7 @@ describe('a rental that ends', () => {
     expect(await foundByVerify()).toEqual([]);
   });
 
-  it('costs the amount that is kept now, if it was larger', async () => {
+  it('is followed by a rental of the new, smaller amount', async () => {
     const worker = await SteppedWorker.open();
     const id = await supplied(worker, { keep_energy: 1_000_000, duration_sec: 300 });
     await setAuto(address, { keep_energy: 65_000, duration_sec: 300 });

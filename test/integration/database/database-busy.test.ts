@@ -2,7 +2,7 @@
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { Sealers } from '../../../src/platform/support/sealers.js';
 import type { DatabaseSettings } from '../../../src/platform/config/settings.js';
-import { lookAtDatabase } from '../../../src/modules/diagnostics/doctor-stores.js';
+import { checkDatabase } from '../../../src/modules/diagnostics/doctor-stores.js';
 import type { Config } from '../../../src/platform/config/config.js';
 import { failureOf } from '../../../src/modules/operator/cli-failure.js';
 import { migrateUp } from '../../../src/platform/database/migrate.js';
@@ -98,7 +98,7 @@ it.each([
   const url = await refusing(state, message);
   const started = await thrownBy(open(url, 0));
   const migrated = await thrownBy(migrateUp(url));
-  const [found] = await lookAtDatabase({ database: settingsOf(url) } as Config);
+  const [found] = await checkDatabase({ database: settingsOf(url) } as Config);
   const reports = [failureOf(started).message, failureOf(migrated).message, `${found!.says} ${found!.todo ?? ''}`];
   for (const each of reports) {
     expect(each).toMatch(truth);

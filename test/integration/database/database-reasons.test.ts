@@ -7,7 +7,7 @@ import { freePort } from '../../../packages/local/src/ports.js';
 import { startPostgres, type Postgres } from '../../../packages/local/src/postgres.js';
 import { serverUser } from '../../../packages/local/src/postgres-binaries.js';
 import { until } from '../../../packages/local/src/wait.js';
-import { lookAtDatabase } from '../../../src/modules/diagnostics/doctor-stores.js';
+import { checkDatabase } from '../../../src/modules/diagnostics/doctor-stores.js';
 import { readConfig } from '../../../src/platform/config/config.js';
 import { newAuthority } from '../../support/certificates.js';
 import { cliWith, settings } from '../../support/cli.js';
@@ -91,7 +91,7 @@ test.each(CASES)('command and doctor name %s', async (_name, url, says) => {
   const env = settings(url());
   const { code, err } = await cliWith(env)('price', 'list');
   expect({ code, err }).toEqual({ code: 1, err: expect.stringMatching(says) as string });
-  const [finding] = await lookAtDatabase(readConfig(env));
+  const [finding] = await checkDatabase(readConfig(env));
   expect(`${finding!.says} ${finding!.todo ?? ''}`).toMatch(new RegExp(says.source, 'i'));
 });
 

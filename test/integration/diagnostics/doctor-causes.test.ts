@@ -1,7 +1,7 @@
 // The doctor's findings for mixed-up settings.
 import { newChainAccount } from '../../../packages/local/src/chain-account.js';
 import { deriveSettings, readConfig } from '../../../src/platform/config/config.js';
-import { lookAtNodes } from '../../../src/modules/diagnostics/doctor-chain.js';
+import { checkNodes } from '../../../src/modules/diagnostics/doctor-chain.js';
 import { cliWith, settings, TEST_MASTER_KEY } from '../../support/cli.js';
 import { createTestDatabase, type TestDatabase } from '../../setup/database.js';
 import { startDevnet, type Devnet } from '../../setup/devnet.js';
@@ -51,19 +51,19 @@ test('sends the login of another process to that of the command line', async () 
 });
 
 test('warns of a superuser', async () => {
-  const { lookAtDatabase } = await import('../../../src/modules/diagnostics/doctor-stores.js');
-  const findings = await lookAtDatabase(readConfig(settings(database.url)));
+  const { checkDatabase } = await import('../../../src/modules/diagnostics/doctor-stores.js');
+  const findings = await checkDatabase(readConfig(settings(database.url)));
   expect(findings.find(({ check }) => check === 'login')).toMatchObject({
     state: 'warning',
     says: expect.stringContaining('superuser') as string,
   });
-  const others = await lookAtDatabase(readConfig(settings(asRole(database.url, 'cli'))));
+  const others = await checkDatabase(readConfig(settings(asRole(database.url, 'cli'))));
   expect(others.find(({ check }) => check === 'login')).toBeUndefined();
 });
 
 test('names exchanged URLs of a node', async () => {
   const { TRON_FULL_NODE_URLS: full, TRON_SOLIDITY_NODE_URLS: solid } = nodes();
-  const of = (env: Record<string, string>) => lookAtNodes(readConfig(settings(database.url, env)), 3000);
+  const of = (env: Record<string, string>) => checkNodes(readConfig(settings(database.url, env)), 3000);
   const [finding] = await of({ TRON_FULL_NODE_URLS: solid, TRON_SOLIDITY_NODE_URLS: full });
   expect(finding).toMatchObject({ state: 'fault', says: expect.stringContaining('are swapped') as string });
   expect((await of(nodes())).some(({ says }) => says.includes('swapped'))).toBe(false);

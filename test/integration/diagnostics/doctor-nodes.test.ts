@@ -8,9 +8,9 @@ import { TronNode } from '../../../src/platform/chain/node.js';
 import { nodeOptionsOf } from '../../../src/platform/chain/configured-nodes.js';
 import { TronClient } from '../../../src/platform/chain/tron.client.js';
 import { readConfig, type Config } from '../../../src/platform/config/config.js';
-import { lookAtNodes } from '../../../src/modules/diagnostics/doctor-chain.js';
+import { checkNodes } from '../../../src/modules/diagnostics/doctor-chain.js';
 import type { DoctorFinding } from '../../../src/modules/diagnostics/doctor-finding.js';
-import { lookAtCalls, lookAtFees } from '../../../src/modules/diagnostics/doctor-market.js';
+import { checkCalls, checkFees } from '../../../src/modules/diagnostics/doctor-market.js';
 import { openFaultyNode, type FaultyNode } from '../../support/nodes/faulty-node.js';
 import { settings } from '../../support/cli.js';
 import { startDevnet, type Devnet } from '../../setup/devnet.js';
@@ -55,7 +55,7 @@ function configOf(env: Record<string, string> = {}): Config {
 
 /** The findings that are not ok, without those of one host and of the chain's own time, which runs fast here. */
 async function troubles(config = configOf()): Promise<DoctorFinding[]> {
-  const findings = await lookAtNodes(config, PATIENCE_MS);
+  const findings = await checkNodes(config, PATIENCE_MS);
   return findings.filter(
     ({ check, state, says }) => state !== 'ok' && check !== 'quorum' && !says.includes("this machine's clock"),
   );
@@ -86,7 +86,7 @@ const hostOf = ({ url }: FaultyNode) => new URL(url).host;
 
 test('finds nothing at nodes of the current release that are in sync', async () => {
   expect(await troubles()).toEqual([]);
-  const findings = await lookAtNodes(configOf(), PATIENCE_MS);
+  const findings = await checkNodes(configOf(), PATIENCE_MS);
   for (const node of [first, second]) {
     expect(findings).toContainEqual({
       check: `release ${hostOf(node)}`,
@@ -230,7 +230,7 @@ test('an API key that travels unencrypted is a warning that names the host', asy
     TRON_SOLIDITY_NODE_URLS: `http://node.invalid:8091,${chain.second!.solidUrl}`,
     TRON_API_KEYS: 'key,',
   });
-  expect(await lookAtNodes(config, PATIENCE_MS)).toContainEqual({
+  expect(await checkNodes(config, PATIENCE_MS)).toContainEqual({
     check: 'API key',
     state: 'warning',
     says: 'The key goes to node.invalid:8091 unencrypted.',
@@ -276,7 +276,7 @@ async function openMainNetLikeness(): Promise<{ readonly url: string; readonly c
 
 test('a closed solidity port names the setting of the node', async () => {
   // The full port stands for both: java-tron serves no walletsolidity there.
-  const findings = await lookAtNodes(configOf({ TRON_SOLIDITY_NODE_URLS: `${first.url},${second.url}` }), PATIENCE_MS);
+  const findings = await checkNodes(configOf({ TRON_SOLIDITY_NODE_URLS: `${first.url},${second.url}` }), PATIENCE_MS);
   expect(findings).toContainEqual({
     check: `solidity ${hostOf(first)}`,
     state: 'fault',
@@ -303,7 +303,7 @@ describe('fees', () => {
 
   test('outside their bounds are a fault that names the parameter', async () => {
     for (const node of [first, second]) await change(node, PARAMETERS, withEnergyFee(5000));
-    expect(await withClient(lookAtFees)).toEqual([
+    expect(await withClient(checkFees)).toEqual([
       {
         check: 'fees',
         state: 'fault',
@@ -315,14 +315,14 @@ describe('fees', () => {
 
   test('that no node reports do not blame their bounds', async () => {
     for (const node of [first, second]) node.fail({ kind: 'down' }, PARAMETERS);
-    expect(await withClient(lookAtFees)).toEqual([
+    expect(await withClient(checkFees)).toEqual([
       expect.objectContaining({ check: 'fees', state: 'warning', todo: 'Fix the nodes first.' }),
     ]);
   });
 });
 
 describe('constant calls', () => {
-  const calls = () => withClient(lookAtCalls);
+  const calls = () => withClient(checkCalls);
 
   const refusal = (code: string, message: string) => JSON.stringify({ result: { code, message } });
 

@@ -5,8 +5,8 @@ import { NodePool } from '../../../src/platform/chain/node-pool.js';
 import { TronNode } from '../../../src/platform/chain/node.js';
 import { TronClient } from '../../../src/platform/chain/tron.client.js';
 import { readConfig, type Config } from '../../../src/platform/config/config.js';
-import { lookAtHistory, lookAtNodes } from '../../../src/modules/diagnostics/doctor-chain.js';
-import { lookAtInternal } from '../../../src/modules/diagnostics/doctor-deposits.js';
+import { checkHistory, checkNodes } from '../../../src/modules/diagnostics/doctor-chain.js';
+import { checkInternal } from '../../../src/modules/diagnostics/doctor-deposits.js';
 import { STRICT_CALLER, callsOf } from '../../devnet/contracts/payers.js';
 import { TRX, keyOf, startChain, type Client } from '../../devnet/client.js';
 import { settings } from '../../support/cli.js';
@@ -45,7 +45,7 @@ afterEach(() => chain.node.control('faults/clear'));
 afterAll(() => chain.node.stop());
 
 test('a node without vm.saveInternalTx gets a warning with the setting, and another one none', async () => {
-  expect(await Promise.all(nodes.map(lookAtInternal))).toEqual([
+  expect(await Promise.all(nodes.map(checkInternal))).toEqual([
     expect.objectContaining({ state: 'ok' }),
     {
       check: `internal ${nodes[1]!.name}`,
@@ -61,7 +61,7 @@ test('a node that does not know a final transaction is a fault with the settings
   const pool = new NodePool(nodes, 1000);
   try {
     const history = new History(async () => Promise.resolve(payment));
-    const findings = await lookAtHistory(new TronClient(pool), history);
+    const findings = await checkHistory(new TronClient(pool), history);
     expect(findings).toHaveLength(2);
     expect(findings).toEqual(
       expect.arrayContaining([
@@ -82,7 +82,7 @@ test('a node that does not know a final transaction is a fault with the settings
 test('final blocks far behind the head are a warning', async () => {
   await chain.mine(80);
   await chain.node.control('node', { index: 1, behind: 0, solidLag: 63 });
-  const findings = await lookAtNodes(config, 300);
+  const findings = await checkNodes(config, 300);
   expect(findings).toContainEqual({
     check: `solidity ${nodes[1]!.name}`,
     state: 'warning',

@@ -1,7 +1,7 @@
 // The operator's API key commands: secrets shown once, and refusals.
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Sealer, sealKey } from '../../../src/platform/support/seal.js';
-import { lookAtSignatures } from '../../../src/modules/diagnostics/doctor-service.js';
+import { checkSignatures } from '../../../src/modules/diagnostics/doctor-service.js';
 import { openAsOwner } from '../../support/api/factory.js';
 import { asAdmin } from '../../setup/admin.js';
 import { createTestDatabase, type TestDatabase } from '../../setup/database.js';
@@ -156,7 +156,7 @@ test('doctor warns of projects that accept MD5 without all limits on it, and of 
   const connection = await openAsOwner(own.url);
   try {
     const run = cliWith(settings(own.url));
-    const finding = async (): Promise<unknown> => (await lookAtSignatures(connection))[0];
+    const finding = async (): Promise<unknown> => (await checkSignatures(connection))[0];
     expect(await finding()).toMatchObject({ says: 'Every project accepts only HMAC.' });
     const { merchant } = (await run('--json', 'project', 'create', '--name', 'Shop')).json();
     const warned = { says: expect.stringMatching(/^1 project accepts MD5 and lacks a limit/) };

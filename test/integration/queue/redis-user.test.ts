@@ -3,7 +3,7 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { freePort } from '../../../packages/local/src/ports.js';
 import { until } from '../../../packages/local/src/wait.js';
-import { lookAtRedis } from '../../../src/modules/diagnostics/doctor-stores.js';
+import { checkRedis } from '../../../src/modules/diagnostics/doctor-stores.js';
 import type { Config } from '../../../src/platform/config/config.js';
 import { Redis } from 'ioredis';
 
@@ -33,7 +33,7 @@ function hasServer(): boolean {
   afterAll(() => server.kill());
 
   it('is no fault to the doctor, who cannot see evictions', async () => {
-    const findings = await lookAtRedis({ redis: { url, prefix: 'test' } } as unknown as Config);
+    const findings = await checkRedis({ redis: { url, prefix: 'test' } } as unknown as Config);
     expect(findings).toMatchObject([
       { check: 'redis', state: 'ok' },
       { check: 'redis eviction', state: 'warning' },

@@ -2,7 +2,7 @@
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import type { Writable } from 'node:stream';
 import type { DataSource } from 'typeorm';
-import { lookAtDatabase } from '../../../src/modules/diagnostics/doctor-stores.js';
+import { checkDatabase } from '../../../src/modules/diagnostics/doctor-stores.js';
 import type { Config } from '../../../src/platform/config/config.js';
 import { timelineRecord } from '../../../src/platform/queue/timeline-record.js';
 import { createDataSource } from '../../../src/platform/database/data-source.js';
@@ -248,7 +248,7 @@ test('a host that refuses the password, one that never answers and one of anothe
 test('the doctor reports which host serves, and what to do about an old primary', async () => {
   await promote(pair.second);
   const url = urlOf([pair.first, pair.second], pair.first);
-  const findings = await lookAtDatabase({ database: { url, poolMax: 1 } } as unknown as Config);
+  const findings = await checkDatabase({ database: { url, poolMax: 1 } } as unknown as Config);
   const hosts = findings.filter(({ check }) => check.startsWith('database host'));
   expect(hosts).toMatchObject([
     { state: 'ok', says: `${at(pair.second.port)} is the primary, on timeline 2.` },

@@ -1,6 +1,6 @@
 // DATABASE_READ_URL: a streaming standby answers later pages, reports and exports, and never with less than was already
 // shown. Where it cannot, the primary answers.
-import { lookAtDatabase } from '../../../src/modules/diagnostics/doctor-stores.js';
+import { checkDatabase } from '../../../src/modules/diagnostics/doctor-stores.js';
 import type { Config } from '../../../src/platform/config/config.js';
 import { Metrics } from '../../../src/platform/observability/metrics.js';
 import { Reports } from '../../../src/modules/reports/report-service.js';
@@ -375,7 +375,7 @@ test('within a project’s scope the replica is read within it too, and accepts 
 test('the doctor reports whether the replica follows', async () => {
   const database = { url: pair.first.url, readUrl: pair.second.url, readLagMaxSec: 5, poolMax: 1 };
   const look = async (readUrl: string) => {
-    const findings = await lookAtDatabase({ database: { ...database, readUrl } } as unknown as Config);
+    const findings = await checkDatabase({ database: { ...database, readUrl } } as unknown as Config);
     return findings.filter(({ check }) => check === 'replica');
   };
   const host = `127.0.0.1:${pair.second.port.toString()}`;

@@ -7,7 +7,7 @@ import { TronClient } from '../../../src/platform/chain/tron.client.js';
 import { NodeGauges } from '../../../src/modules/reconciliation/node-gauges.js';
 import { Metrics } from '../../../src/platform/observability/metrics.js';
 import { until } from '../../../packages/local/src/wait.js';
-import { lookAtHistory } from '../../../src/modules/diagnostics/doctor-chain.js';
+import { checkHistory } from '../../../src/modules/diagnostics/doctor-chain.js';
 import { historyFromRecords } from '../../../src/modules/verify/final-transactions.js';
 import { openApi } from '../../support/api/factory.js';
 import { actAs } from '../../support/chain/order-chain.js';
@@ -335,7 +335,7 @@ it('a node without transaction history is shown, by a gauge and by the doctor, u
   await noHistory(0);
   await worker.part(NodeGauges).checkHistory();
   expect(await lacking()).toEqual(['1', '0']);
-  const findings = await lookAtHistory(worker.chain(), historyFromRecords(api.database));
+  const findings = await checkHistory(worker.chain(), historyFromRecords(api.database));
   expect(findings.map(({ state }) => state)).toEqual(['fault', 'ok']);
   await devnet.control('faults/clear', {});
   const next = await withTwoNodes();

@@ -41,7 +41,7 @@ const AGAINST_FOREIGN: readonly PlantedBug[] = [
     name: 'an act is the wallet owner’s whoever signed it',
     changes: one(
       'modules/verify/unrecorded-acts.ts',
-      `return meet(signers, await permitted) ? 'owner' : undefined;`,
+      `return intersect(signers, await permitted) ? 'owner' : undefined;`,
       `return (await permitted).size > 0 ? 'owner' : undefined;`,
     ),
     test: long('fulfilment/lying-node')(

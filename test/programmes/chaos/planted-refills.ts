@@ -21,12 +21,12 @@ export const PLANTED_REFILLS: readonly PlantedBug[] = [
   {
     name: 'two orders are bought for one use',
     changes: one(SCHEMA, 'AND a.purchases = p_number - 1 AND a.open_order_id IS NULL\n       AND CASE', 'AND CASE'),
-    test: once('of two workers that find the same need, one buys, even if the other reads the number again'),
+    test: once('lets only one of two workers buy for the same need, even if the other reads the purchase number again'),
   },
   {
     name: 'a purchase that waited for the row is made whatever came meanwhile',
     changes: one(SCHEMA, 'AND a.project_id = p_project AND a.fence = p_fence', 'AND a.project_id = p_project'),
-    test: once('a change while a purchase waits for the row ends the purchase'),
+    test: once('refuses a purchase whose row changed while it waited'),
   },
   {
     name: 'a rental that cannot be extended is not replaced',
@@ -36,12 +36,12 @@ export const PLANTED_REFILLS: readonly PlantedBug[] = [
   {
     name: 'a rental of a wallet that may not sell is left to its end',
     changes: one(PURCHASES, "new Set(['NOT_EXTENDABLE', 'CAPACITY_UNAVAILABLE'])", "new Set(['NOT_EXTENDABLE'])"),
-    test: once('replaces a rental of a wallet that may not sell by one of another before its end, without a pause'),
+    test: once('replaces a rental of a paused wallet by one of another wallet before it ends'),
   },
   {
     name: 'a rental is extended whole where less is kept by now',
     changes: one(PLAN, 'rental.isOwn && rental.energy <= terms.keepEnergy &&', 'rental.isOwn &&'),
-    test: refills('costs the amount that is kept now, if it was larger'),
+    test: refills('is followed by a rental of the new, smaller amount'),
   },
   {
     name: 'nobody learns that nothing is sold for an address',
@@ -135,7 +135,7 @@ export const PLANTED_REFILLS: readonly PlantedBug[] = [
       'if (isLeaseOver(claimed)) return { refused: MOVED };',
       '',
     ),
-    test: once('a finding older than a check may take buys nothing, even without another worker'),
+    test: once('refuses a purchase whose claim is older than a check may take'),
   },
   {
     name: 'who has much that is due has all of it checked before others',

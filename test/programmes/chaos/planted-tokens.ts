@@ -93,7 +93,7 @@ export const PLANTED_TOKENS: readonly PlantedBug[] = [
   },
   {
     name: 'the doctor leaves out what the owner of the token has set',
-    changes: one('modules/diagnostics/doctor-chain.ts', ', ...(await lookAtOwnerActs(tron, token))]', ']'),
+    changes: one('modules/diagnostics/doctor-chain.ts', ', ...(await checkOwnerActs(tron, token))]', ']'),
     test: acts('the doctor names the owner’s settings, and the reason why transfers cannot be measured'),
   },
   {

@@ -79,7 +79,7 @@ export const PLANTED_USES: readonly PlantedBug[] = [
       'terms.energyFeeSun],\n      expectedUses,',
       'terms.energyFeeSun],\n      null,',
     ),
-    test: refills('keeps the uses that it and its extension were priced with'),
+    test: refills('shows the expected uses that it and its extension were priced with'),
   },
   {
     name: 'the extension of a refill forgets its expected uses',
@@ -88,7 +88,7 @@ export const PLANTED_USES: readonly PlantedBug[] = [
       'nextKey(claimed), expectedUses, terms.feeLimitSun]',
       'nextKey(claimed), null, terms.feeLimitSun]',
     ),
-    test: refills('keeps the uses that it and its extension were priced with'),
+    test: refills('shows the expected uses that it and its extension were priced with'),
   },
   {
     name: 'another transfer is the same request',

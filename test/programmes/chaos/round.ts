@@ -180,14 +180,14 @@ class Round {
 
   private async watchMetrics(): Promise<void> {
     while (!this.over.signal.aborted) {
-      await this.lookAtMetrics();
+      await this.checkMetrics();
       // Resumes sales that were stopped for these findings.
       await this.explainKnown().catch(() => undefined);
       await sleep(METRICS_EVERY_MS, this.over.signal);
     }
   }
 
-  private async lookAtMetrics(): Promise<void> {
+  private async checkMetrics(): Promise<void> {
     const { metrics } = this.options;
     if (metrics === undefined) return;
     await Promise.all(this.cluster.adminPorts.map(({ role, port }) => metrics.look(role, port)));
@@ -391,7 +391,7 @@ class Round {
     const passes = new Set<string>();
     const endsAt = performance.now() + GAUGES_LIMIT_MS;
     while (passes.size < GAUGES_PASSES && performance.now() < endsAt) {
-      await this.lookAtMetrics();
+      await this.checkMetrics();
       passes.add(await this.lastPass());
       await this.explainKnown();
       const stop = await hold.currentStop();

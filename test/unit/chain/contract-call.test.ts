@@ -35,7 +35,7 @@ it.each([
   ['a negative penalty', { energy_used: 5, energy_penalty: -1 }],
   ['a penalty above the used energy', { energy_used: 5, energy_penalty: 6 }],
   ['more than the network yields in a day', { energy_used: '9007199254740993' }],
-])('rejects an answer that says %s', (_what, figures) => {
+])('rejects an answer with %s', (_what, figures) => {
   for (const ret of [{}, { ret: 'REVERT' }]) {
     expect(() => readCallOutcome('n', answer(figures, ret))).toThrow(NodeError);
   }

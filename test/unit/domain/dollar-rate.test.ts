@@ -1,12 +1,12 @@
-import { lookAtDollarRate } from '../../../src/modules/diagnostics/doctor-deposits.js';
+import { checkDollarRate } from '../../../src/modules/diagnostics/doctor-deposits.js';
 
-const stateOf = (...names: string[]) => lookAtDollarRate(names).map(({ state }) => state);
+const stateOf = (...names: string[]) => checkDollarRate(names).map(({ state }) => state);
 
 describe('the exchanges that give USDT a rate', () => {
   it.each([[['bybit', 'kucoin', 'gate']], [['binance']], [['okx', 'bybit', 'kucoin']], [['okx', 'okx']]])(
     'are too few in %j: the doctor says so, with the remedy',
     (names) => {
-      const [finding] = lookAtDollarRate(names);
+      const [finding] = checkDollarRate(names);
       expect(finding).toMatchObject({
         state: 'fault',
         todo: expect.stringContaining('coinbase, kraken, okx') as string,

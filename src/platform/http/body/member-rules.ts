@@ -111,7 +111,7 @@ interface TextRule {
    * True for texts that are only looked up. They may contain characters that Postgres cannot store: no row matches
    * then.
    */
-  readonly isLookedFor?: boolean;
+  readonly isLookupOnly?: boolean;
   readonly openApi?: JsonSchema;
   readonly description: string;
 }
@@ -122,7 +122,7 @@ const SLIP_LENGTH_MAX = 100;
 /** Returns the fault of a text, or undefined. */
 export function textFault(
   value: unknown,
-  { minLength = 1, maxLength, slip, check, isLookedFor = false }: Omit<TextRule, 'description'>,
+  { minLength = 1, maxLength, slip, check, isLookupOnly = false }: Omit<TextRule, 'description'>,
 ) {
   if (typeof value !== 'string') return 'must be a string';
   if (value.length < minLength) return 'must not be empty';
@@ -130,7 +130,7 @@ export function textFault(
   if (slipped !== undefined) return slipped;
   if (value.length > maxLength) return `must have at most ${maxLength.toString()} characters`;
   const fault = check?.(value);
-  if (fault !== undefined || isLookedFor || !value.includes('\0')) return fault;
+  if (fault !== undefined || isLookupOnly || !value.includes('\0')) return fault;
   return 'must not contain the character U+0000';
 }
 
@@ -140,7 +140,7 @@ export const IsText = ({
   maxLength,
   slip,
   check,
-  isLookedFor = false,
+  isLookupOnly = false,
   openApi,
   description,
 }: TextRule) =>
@@ -148,7 +148,7 @@ export const IsText = ({
     name: 'isText',
     faultOf: (value) =>
       textFault(value, {
-        ...{ minLength, maxLength, isLookedFor },
+        ...{ minLength, maxLength, isLookupOnly },
         ...(slip !== undefined && { slip }),
         ...(check !== undefined && { check }),
       }),

@@ -5,9 +5,9 @@ import { REQUESTS_KEPT_DAYS } from '../requests/retention.js';
 import type { Credits } from '../../domain/units.js';
 
 /** Number of days to read. */
-export const LOOK_DAYS = REQUESTS_KEPT_DAYS;
+export const RECORD_DAYS = REQUESTS_KEPT_DAYS;
 
-export interface OrdersLook {
+export interface OrderRecords {
   readonly orders: number;
   /** Orders whose key the service created, because the request had none. */
   readonly without_key: number;
@@ -15,7 +15,7 @@ export interface OrdersLook {
   readonly twins: number;
 }
 
-export interface RefusalLook {
+export interface RefusalCount {
   readonly status: number;
   readonly error: string;
   readonly count: number;
@@ -23,7 +23,7 @@ export interface RefusalLook {
   readonly reason: string;
 }
 
-export interface MoneyLook {
+export interface MoneyRecords {
   readonly spent_credits: Credits;
   /** Days since the first charge in this time, at least one. */
   readonly days: number;
@@ -34,7 +34,7 @@ export interface MoneyLook {
   readonly deposits: number;
 }
 
-export interface EventsLook {
+export interface EventRecords {
   readonly position: bigint;
   /** The last time that a webhook accepted an event other than a test; null if not in this time. */
   readonly delivered_at: Date | null;
@@ -74,28 +74,28 @@ const SUCCESSES = `SELECT w.id, max(d.ended_at) AS at FROM webhook_endpoint w JO
    WHERE w.project_id = $1 AND w.deleted_at IS NULL AND d.status = 'delivered'
      AND d.ended_at > clock_timestamp() - make_interval(days => $2) GROUP BY w.id`;
 
-export interface ProjectLook {
-  readonly orders: OrdersLook;
-  readonly refusals: readonly RefusalLook[];
-  readonly money: MoneyLook;
-  readonly events: EventsLook;
+export interface ProjectRecords {
+  readonly orders: OrderRecords;
+  readonly refusals: readonly RefusalCount[];
+  readonly money: MoneyRecords;
+  readonly events: EventRecords;
   /** Webhook id → the last time it accepted an event, tests included; absent if not in this time. */
   readonly successes: ReadonlyMap<string, Date>;
 }
 
 /** Reads the project. The caller has checked that it exists. */
-export async function readProject(database: Database, projectId: string): Promise<ProjectLook> {
-  const parameters = [projectId, LOOK_DAYS];
+export async function readProject(database: Database, projectId: string): Promise<ProjectRecords> {
+  const parameters = [projectId, RECORD_DAYS];
   const one = async <T extends object>(text: string): Promise<T> => {
     const [row] = await database.query<T>(text, parameters);
     invariant(row !== undefined, 'an aggregate answers one row');
     return row;
   };
   const [orders, refusals, money, events, successes] = await Promise.all([
-    one<OrdersLook>(ORDERS),
-    database.query<RefusalLook>(REFUSALS, parameters),
-    one<MoneyLook>(MONEY),
-    one<EventsLook>(EVENTS),
+    one<OrderRecords>(ORDERS),
+    database.query<RefusalCount>(REFUSALS, parameters),
+    one<MoneyRecords>(MONEY),
+    one<EventRecords>(EVENTS),
     database.query<{ id: string; at: Date }>(SUCCESSES, parameters),
   ]);
   return { orders, refusals, money, events, successes: new Map(successes.map(({ id, at }) => [id, at])) };
