@@ -49,33 +49,20 @@ export interface Description {
 const NOTE =
   '<!-- Generated from openapi.json. UPDATE_REFERENCE=1 with test/unit/docs/reference.test.ts writes it. -->';
 
-/** Returns the text of each generated page by its path. */
+/** Returns the text of each generated page by its path. Meanings of members stay in openapi.json. */
 export function referencePages(description: Description): Readonly<Record<string, string>> {
-  return {
-    [`${FOLDER}reference-requests.md`]: requestsPage(description),
-    [pageOf('Order')]: answersPage(description, 'answers'),
-    [pageOf('Balance')]: answersPage(description, 'account'),
-    [pageOf('EventPage')]: answersPage(description, 'events'),
-  };
+  return { [`${FOLDER}${REQUESTS}`]: requestsPage(description), [`${FOLDER}${ANSWERS}`]: answersPage(description) };
 }
 
 const FOLDER = 'docs/interface/';
-const EVENTS = /^(?:Event|Webhook|Statement|(?:Priced)?AutoDelegation)/;
-const ACCOUNT = /^(?:Balance|CreditsBalance|Deposit|Ledger|Limits|Topup)/;
-/** The titles of the pages of answers. */
-const PARTS = {
-  answers: 'answers',
-  account: 'balance, deposits, ledger and limits',
-  events: 'events, webhooks, statements and auto-delegations',
-} as const;
-type Part = keyof typeof PARTS;
+const REQUESTS = 'reference-requests.md';
+const ANSWERS = 'reference-answers.md';
+const MEANINGS =
+  'The page of an operation under `GET /docs` explains them, `/docs/api-create-order` for `createOrder`; so do ' +
+  '`openapi.json` and [the types of the package](../../packages/sdk/src/api-types.ts).';
+const NOTATION =
+  '`?` marks an optional member, `[]` a list. A member without a type is text; its members follow an object in braces.';
 
-function partOf(name: string): Part {
-  if (EVENTS.test(name)) return 'events';
-  return ACCOUNT.test(name) ? 'account' : 'answers';
-}
-
-const pageOf = (name: string): string => `${FOLDER}reference-${partOf(name)}.md`;
 const isRequest = (name: string): boolean => name.endsWith('Request');
 
 /** Returns a heading and a list for each topic of error codes. */
@@ -106,45 +93,58 @@ export function metricsPage(page: string, code: readonly string[]): string {
   });
 }
 
+interface Call {
+  readonly method: string;
+  readonly path: string;
+  readonly operation: Operation;
+}
+
 function requestsPage({ paths, components }: Description): string {
-  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+  const calls = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
   );
-  const operationLines = operations.map(({ method, path, operation }) => {
-    const scope = `${operation['x-scope']}${operation.security === undefined ? '' : ', MD5'}`;
-    const body = linkTo(operation.requestBody?.content);
-    const call = `\`${method} ${path}\` (${scope})${body === '' ? '' : ` ${body}`}`;
-    return `- ${call} → ${successOf(operation)}: ${operation.summary}`;
-  });
-  const users = new Map<string, { readonly inPath: boolean; readonly of: (typeof operations)[number][] }>();
-  for (const each of operations) {
-    for (const { name, in: place, required, description, schema } of each.operation.parameters ?? []) {
-      const mark = required === true ? '' : '?';
-      const meaning = textOf(description).replace(EVENT_TYPES, ': [the types of events](events.md#26-events).');
-      const line = `- \`${name}${mark}\` (${place}; ${typeOf(schema)}): ${meaning}`;
-      const user = users.get(line) ?? { inPath: place === 'path', of: [] };
-      users.set(line, { ...user, of: [...user.of, each] });
-    }
-  }
-  const parameterLines = [...users].map(([line, { inPath, of }]) => (inPath ? line : `${line} *${placesOf(of)}*`));
   return [
     '# Reference: requests',
     NOTE,
-    'Every operation, parameter and body member, generated from `openapi.json`. The rules are in the ' +
-      '[other pages](../interface.md). `?` marks an optional member, `[]` a list. A member without a type is text.',
+    `Every operation, parameter and body member. ${MEANINGS} The rules are in the [other pages](../interface.md). ` +
+      NOTATION,
     '## Operations',
-    'Method and path (scope of the API key; `MD5`: also takes the older signature) body → answer: purpose. The status ' +
-      'of a success is 200 where none is shown. `{}` is a body that may be absent.',
-    operationLines.join('\n'),
+    'Method and path with the names of its query (scope of the API key; `MD5`: also takes the older signature), body → ' +
+      'answer: purpose. A success is 200 where no status is shown. `{}` is a body that may be absent.',
+    calls.map(operationLine).join('\n'),
     '## Parameters',
-    'In italics: the operations. A parameter of the path belongs to each path that names it.',
-    parameterLines.join('\n'),
+    parameterLines(calls).join('\n'),
     ...schemasOf(components.schemas, isRequest),
   ].join('\n\n');
 }
 
-/** The enumeration of event types in a description. Another page lists them. */
-const EVENT_TYPES = /: (?:[a-z_]+\.[a-z_]+(?:, |\.$)){12,}/;
+function operationLine({ method, path, operation }: Call): string {
+  const names = (operation.parameters ?? []).filter(({ in: place }) => place === 'query').map(({ name }) => name);
+  const query = names.length === 0 ? '' : `?${names.join('&')}`;
+  const scope = `${operation['x-scope']}${operation.security === undefined ? '' : ', MD5'}`;
+  const body = linkTo(operation.requestBody?.content);
+  const call = `\`${method} ${path}${query}\` (${scope})${body === '' ? '' : ` ${body}`}`;
+  return `- ${call} → ${successOf(operation)}: ${operation.summary}`;
+}
+
+/** Returns a line for each parameter with its type, and the operations where not all that have the name share it. */
+function parameterLines(calls: readonly Call[]): string[] {
+  const types = new Map<string, Map<string, Call[]>>();
+  for (const call of calls) {
+    for (const { name, in: place, required, schema } of call.operation.parameters ?? []) {
+      const member = `\`${name}${required === true ? '' : '?'}\` (${place}; ${typeOf(schema)})`;
+      const known = types.get(name) ?? new Map<string, Call[]>();
+      known.set(member, [...(known.get(member) ?? []), call]);
+      types.set(name, known);
+    }
+  }
+  return [...types.values()].flatMap((known) =>
+    [...known].map(([member, users]) => {
+      const isNamed = known.size > 1 || member.includes('(header');
+      return `- ${member}${isNamed ? `: ${placesOf(users)}` : ''}`;
+    }),
+  );
+}
 
 function successOf({ responses }: Operation): string {
   const answers = new Map<string, string[]>();
@@ -160,29 +160,28 @@ function successOf({ responses }: Operation): string {
 }
 
 /** Returns the operations with each method once: `GET /a, /b; POST /c`. */
-function placesOf(operations: readonly { readonly method: string; readonly path: string }[]): string {
-  const methods = [...new Set(operations.map(({ method }) => method))];
+function placesOf(calls: readonly Call[]): string {
+  const methods = [...new Set(calls.map(({ method }) => method))];
   return methods
     .map((method) => {
-      const own = operations.filter((each) => each.method === method).map(({ path }) => `\`${path}\``);
+      const own = calls.filter((each) => each.method === method).map(({ path }) => `\`${path}\``);
       return `${method} ${own.join(', ')}`;
     })
     .join('; ');
 }
 
-function answersPage({ components }: Description, part: Part): string {
+function answersPage({ components }: Description): string {
   return [
-    `# Reference: ${PARTS[part]}`,
+    '# Reference: answers',
     NOTE,
-    'Generated from `openapi.json`. `?` marks an optional member, which is absent where it does not apply and never ' +
-      'null; `[]` marks a list. A member without a type is text. Every answer to a test project also has ' +
-      '`"test": true`. A *page* has `items[]` and, unless ' +
-      'it is the last one, `next_cursor`: the `cursor` of the next page.',
-    ...schemasOf(components.schemas, (name) => !isRequest(name) && partOf(name) === part),
+    `Every member of every answer. ${MEANINGS} ${NOTATION} An optional member is absent where it does not apply and ` +
+      'never null. Every answer to a test project also has `"test": true`. A *page* has `items[]` and, unless it is ' +
+      'the last one, `next_cursor`: the `cursor` of the next page.',
+    ...schemasOf(components.schemas, (name) => !isRequest(name)),
   ].join('\n\n');
 }
 
-/** Returns a heading and a list for each schema with members. */
+/** Returns a heading and the members of each schema that has some. */
 function schemasOf(schemas: Readonly<Record<string, Schema>>, isWanted: (name: string) => boolean): string[] {
   const known = new Map<string, string>();
   for (const [name, schema] of Object.entries(schemas)) {
@@ -193,123 +192,53 @@ function schemasOf(schemas: Readonly<Record<string, Schema>>, isWanted: (name: s
   const sections = Object.entries(schemas)
     .filter(([name, { properties }]) => isWanted(name) && Object.keys(properties ?? {}).length > 0)
     .map(([name, schema]) => {
-      const forms = (schema.oneOf ?? []).map(
-        ({ title, required }) => `${title ?? ''} (\`${(required ?? []).join('`, `')}\`)`,
-      );
       const whole = Object.entries(schemas).find(([, other]) => isPartOf(schema, other));
       if (whole !== undefined) {
         const missing = Object.keys(whole[1].properties!).filter((member) => schema.properties![member] === undefined);
-        const names = new Intl.ListFormat('en-GB').format(missing.map((each) => `\`${each}\``));
-        return `## ${name}\n\nThe members of ${anchor(whole[0])} without ${names}.`;
+        return `## ${name}\n\nThe members of ${linkBetween(name, whole[0])} without ${listed(missing)}.`;
       }
+      const forms = (schema.oneOf ?? []).map(({ title, required }) => `${title ?? ''} (${listed(required ?? [])})`);
       const choice = forms.length === 0 ? [] : [`Exactly one form: ${forms.join(' or ')}.`];
-      return [`## ${name}`, ...choice, ...membersOf(schema, { name, schemas, known })].join('\n\n');
+      return [`## ${name}`, ...choice, contentsOf(schema, { name, known })].join('\n\n');
     });
   return [`${sections.join('\n\n')}\n`];
 }
 
-interface PageContext {
-  /** The schema whose table this is. */
-  readonly name: string;
-  readonly schemas: Readonly<Record<string, Schema>>;
-  readonly known: ReadonlyMap<string, string>;
-}
+const listed = (names: readonly string[]): string =>
+  new Intl.ListFormat('en-GB').format(names.map((name) => `\`${name}\``));
 
-interface Member {
-  /** The path, with `?` if the member is optional. */
-  readonly path: string;
-  readonly type: string;
-  readonly meaning: string;
+interface PageContext {
+  /** The schema whose members are listed. */
+  readonly name: string;
+  readonly known: ReadonlyMap<string, string>;
 }
 
 const NEXT_PAGE = /^The cursor of the next page\. Absent on the last page\.$/;
 
-/** Returns the paragraphs of a schema's members: repeated conditions, members with own meanings, members of homes. */
-function membersOf(schema: Schema, context: PageContext): string[] {
+function contentsOf(schema: Schema, context: PageContext): string {
   const { items, next_cursor: cursor } = schema.properties ?? {};
-  const isPage = items !== undefined && NEXT_PAGE.test(cursor?.description ?? '');
-  const entry = isPage ? items.items! : undefined;
-  const listed = entry?.$ref?.split('/').at(-1);
-  if (listed !== undefined) return [`A page of ${linkBetween(context.name, listed)}.`];
-  const members = memberRows(entry ?? schema, '', context);
-  const { own, shared } = sharedOf(members, context);
-  const { notes, lines } = notedLines(own);
-  const groups = [...shared].map(
-    ([home, paths]) => `- As in ${linkBetween(context.name, home)}: ${paths.map((path) => `\`${path}\``).join(', ')}.`,
-  );
-  return [...(entry === undefined ? [] : ['A page of entries with:']), ...notes, [...lines, ...groups].join('\n')];
+  const entry = items !== undefined && NEXT_PAGE.test(cursor?.description ?? '') ? items.items! : undefined;
+  if (entry?.$ref !== undefined) return `A page of ${typeOf(entry, context.name)}.`;
+  return `${entry === undefined ? '' : 'A page of entries with '}${membersOf(entry ?? schema, context)}.`;
 }
 
-/** Schemas that show a member in full; the others refer to them. */
-const HOMES = ['QuoteRequest', 'OrderRequest', 'Order', 'Balance'] as const;
-
-/** Returns the members with a line of their own, and the paths of those that equal a member of a home, by home. */
-function sharedOf(members: readonly Member[], { name, schemas, known }: PageContext) {
-  const homes = HOMES.slice(0, HOMES.includes(name as 'Order') ? HOMES.indexOf(name as 'Order') : undefined)
-    .filter((home) => isRequest(home) === isRequest(name))
-    .map((home) => ({ home, rows: memberRows(schemas[home]!, '', { name: home, schemas, known }) }));
-  const own: Member[] = [];
-  const shared = new Map<string, string[]>();
-  let before: string | undefined;
-  for (const member of members) {
-    const found = homes.find(({ rows }) => rows.some((row) => isSame(row, member)))?.home;
-    // "The same in TRX" must stay behind the figure that it means.
-    const isTied = member.meaning.startsWith('The same') && before === undefined;
-    before = isTied ? undefined : found;
-    if (before === undefined) own.push(member);
-    else shared.set(before, [...(shared.get(before) ?? []), member.path]);
-  }
-  return { own, shared };
-}
-
-const isSame = (one: Member, other: Member): boolean =>
-  one.path === other.path && one.type === other.type && one.meaning === other.meaning;
-
-const NOTE_MARKS = ['¹', '²', '³'] as const;
-
-/** Returns the lines of members, with each condition that ends three meanings or more as a note. */
-function notedLines(members: readonly Member[]): { readonly notes: string[]; readonly lines: string[] } {
-  const conditionOf = ({ meaning }: Member): string | undefined => / (Absent [^.]+\.)$/.exec(meaning)?.[1];
-  const counts = new Map<string, number>();
-  for (const condition of members.flatMap((member) => conditionOf(member) ?? []))
-    counts.set(condition, (counts.get(condition) ?? 0) + 1);
-  const noted = [...counts].filter(([, count]) => count >= 3).map(([condition]) => condition);
-  const lines = members.map((member) => {
-    const index = noted.indexOf(conditionOf(member) ?? '');
-    const meaning = index < 0 ? member.meaning : member.meaning.slice(0, -noted[index]!.length - 1);
-    const type = member.type === 'text' ? '' : ` (${member.type})`;
-    return `- \`${member.path}\`${NOTE_MARKS[index] ?? ''}${type}${meaning === '' ? '' : `: ${meaning}`}`;
-  });
-  return { notes: noted.map((condition, index) => `${NOTE_MARKS[index]!} ${condition}`), lines };
-}
-
-function memberRows(schema: Schema, prefix: string, context: PageContext): Member[] {
-  const { name: page, schemas, known } = context;
-  return Object.entries(schema.properties ?? {})
+/** Returns the members with their types, separated by commas. Those of an object follow it in braces. */
+function membersOf({ properties = {}, required }: Schema, context: PageContext): string {
+  return Object.entries(properties)
     .filter(([name]) => name !== 'test')
-    .flatMap(([name, member]) => {
-      const mark = schema.required?.includes(name) === true ? '' : '?';
+    .map(([name, member]) => {
       const inner = member.items ?? member;
-      const path = `${prefix}${name}${member.items === undefined ? '' : '[]'}`;
-      const found = inner.properties === undefined ? undefined : known.get(shapeOf(inner));
-      const same = found?.replace('.items', '') === page ? undefined : found;
-      const entry = same?.endsWith('.items') === true ? 'an entry of ' : '';
-      const type =
-        same === undefined ? typeOf(inner, page) : `${entry}${linkBetween(page, same.replace('.items', ''))}`;
-      const meaning = meaningOf(path, member, schemas[page]!);
-      const own = { path: `${path}${mark}`, type, meaning };
-      if (same !== undefined || inner.properties === undefined) return [own];
-      // The path of its members shows an object without a meaning.
-      if (meaning === '') return memberRows(inner, `${path}${mark}.`, context);
-      return [own, ...memberRows(inner, `${path}.`, context)];
-    });
-}
-
-/** Returns the meaning of a member, which refers to a member of the schema itself where both have the same one. */
-function meaningOf(path: string, { description = '' }: Schema, { properties }: Schema): string {
-  const last = path.split('.').at(-1)!;
-  const isRepeated = path !== last && description.length > 60 && properties?.[last]?.description === description;
-  return isRepeated ? `As \`${last}\`.` : textOf(description);
+      const path = `\`${name}${member.items === undefined ? '' : '[]'}${required?.includes(name) === true ? '' : '?'}\``;
+      const found = inner.properties === undefined ? undefined : context.known.get(shapeOf(inner));
+      const [same, isEntry] = found?.split('.') ?? [];
+      if (same !== undefined && same !== context.name) {
+        return `${path} (${isEntry === undefined ? '' : 'an entry of '}${linkBetween(context.name, same)})`;
+      }
+      if (inner.properties !== undefined) return `${path} {${membersOf(inner, context)}}`;
+      const type = typeOf(inner, context.name);
+      return type === 'text' ? path : `${path} (${type})`;
+    })
+    .join(', ');
 }
 
 /** Returns true when more than ten but not all members of `whole` make up `schema`, unchanged. */
@@ -336,12 +265,10 @@ function linkTo(content: Content | undefined): string {
   return /ActRequest$|^CreditsBalanceRequest$/.test(name) ? '`{}`' : linkBetween('Request', name);
 }
 
-const anchor = (name: string, page = ''): string => `[${name}](${page}#${name.toLowerCase()})`;
-
-/** Returns a link to the table of `to`, for the page that has the table of `from`. */
+/** Returns a link to the members of `to`, for the page that has those of `from`. */
 function linkBetween(from: string, to: string): string {
-  const isHere = isRequest(to) || (!isRequest(from) && pageOf(from) === pageOf(to));
-  return anchor(to, isHere ? '' : pageOf(to).replace(FOLDER, ''));
+  const page = isRequest(from) === isRequest(to) ? '' : isRequest(to) ? REQUESTS : ANSWERS;
+  return `[${to}](${page}#${to.toLowerCase()})`;
 }
 
 /** Names of patterns. */
