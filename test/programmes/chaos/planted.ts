@@ -121,7 +121,7 @@ export async function patchedSources(bug: PlantedBug): Promise<ReadonlyMap<strin
 }
 
 /** Compiles one file as the build does, without type checks; an SQL file stays as it is. Throws on a syntax error. */
-export function compiled(file: string, text: string): string {
+function compiled(file: string, text: string): string {
   if (file.endsWith('.sql')) return text;
   const { config } = ts.readConfigFile(join(ROOT, 'tsconfig.json'), (path) => ts.sys.readFile(path));
   const { compilerOptions } = config as { readonly compilerOptions: object };

@@ -1,6 +1,7 @@
 // The planted bugs of the chaos programme must still match the source. A rename fails here instead of in a long hunt.
 import { readFile } from 'node:fs/promises';
-import { compiled, patchedSources, PLANTED } from '../../programmes/chaos/planted.js';
+import { parse } from '@swc/core';
+import { patchedSources, PLANTED } from '../../programmes/chaos/planted.js';
 
 it('has enough planted bugs, none of them twice', () => {
   expect(PLANTED.length).toBeGreaterThanOrEqual(25);
@@ -12,7 +13,9 @@ it.each(PLANTED.map((bug) => [bug.name, bug] as const))(
   async (_, bug) => {
     const sources = await patchedSources(bug);
     expect(sources.size).toBeGreaterThan(0);
-    for (const [file, text] of sources) expect(compiled(file, text)).not.toBe('');
+    for (const [file, text] of sources) {
+      if (!file.endsWith('.sql')) await parse(text, { syntax: 'typescript', decorators: true });
+    }
   },
 );
 
