@@ -35,7 +35,7 @@ export function watchPrices(app: INestApplicationContext, registry: Registry): v
   });
   new Gauge({
     name: 'market_obstacle',
-    help: '1 for the `cause` that keeps the chain’s fees from being read: `no-node` (no node answers), `doubtful` (an answer outside its bounds), `disagreement` (nodes contradict each other), `other`. Sales stop once `market_age_seconds` exceeds `MARKET_MAX_AGE_SEC`.',
+    help: '1 for the `cause` that keeps the chain’s fees from being read: `no-node`, `doubtful` (outside the bounds), `disagreement` (of nodes), `other`. Sales stop once `market_age_seconds` exceeds `MARKET_MAX_AGE_SEC`.',
     labelNames: ['cause'],
     registers: [registry],
     collect() {
@@ -44,7 +44,7 @@ export function watchPrices(app: INestApplicationContext, registry: Registry): v
   });
   new Gauge({
     name: 'sizing_age_seconds',
-    help: 'Time since a token transfer was last measured (`+Inf`: never).',
+    help: 'Time since a token transfer was measured (`+Inf`: never).',
     registers: [registry],
     collect() {
       this.set(market.sizingAgeSec);
@@ -52,7 +52,7 @@ export function watchPrices(app: INestApplicationContext, registry: Registry): v
   });
   new Gauge({
     name: 'sizing_refresh_seconds',
-    help: 'Interval of the measurements of token transfers (`SIZING_REFRESH_SEC`).',
+    help: 'Interval of token measurements (`SIZING_REFRESH_SEC`).',
     registers: [registry],
     collect() {
       this.set(market.sizingRefreshSec);
@@ -60,7 +60,7 @@ export function watchPrices(app: INestApplicationContext, registry: Registry): v
   });
   new Gauge({
     name: 'sizing_obstacle',
-    help: '1 for the `cause` that prevents measurements of token transfers: `no-token`, `no-holder`, `paused`, `blacklisted` (every known holder), `refused`, `no-event`, `no-constant-calls`, `no-node`.',
+    help: '1 for the `cause` that prevents token measurements: `no-token`, `no-holder`, `paused`, `blacklisted` (every known holder), `refused`, `no-event`, `no-constant-calls`, `no-node`.',
     labelNames: ['cause'],
     registers: [registry],
     collect() {

@@ -102,12 +102,12 @@ export class RequestLog implements BeforeApplicationShutdown {
     this.trustedProxies = new AddressList(config.http.trustedProxies);
     this.logged = new Counter({
       name: 'request_log_rows_total',
-      help: 'Refused requests in the request logs of their projects.',
+      help: 'Refused requests in the request logs.',
       registers: [metrics.registry],
     });
     this.dropped = new Counter({
       name: 'request_log_dropped_total',
-      help: 'Refused requests missing in the request logs, by `cause`: `sampled` (flood of one project), `nobody` (flood without a project), `full` (over 500 of all projects in a second), `failed` (not written).',
+      help: 'Refused requests missing in the request logs, by `cause`: `sampled` (flood of a project), `nobody` (flood without one), `full` (over 500 a second), `failed` (not written).',
       labelNames: ['cause'],
       registers: [metrics.registry],
     });

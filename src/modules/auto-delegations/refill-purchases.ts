@@ -78,7 +78,7 @@ export class RefillPurchases {
   ) {
     this.bought = new Counter({
       name: 'auto_delegation_purchases_total',
-      help: 'Purchases for auto-delegations, by `kind` and `outcome`: created, or the refusal.',
+      help: 'Purchases for auto-delegations, by `kind` and `outcome`.',
       labelNames: ['kind', 'outcome'] as const,
       registers: [metrics.registry],
     });

@@ -71,7 +71,7 @@ export class Refills implements BeforeApplicationShutdown, OnModuleDestroy {
   ) {
     this.checks = new Counter({
       name: 'auto_delegation_checks_total',
-      help: 'Checks of auto-delegations, by `kind`: `due`, or in the slow `round` over all.',
+      help: 'Checks of auto-delegations, by `kind`: `due`, or the slow `round` over all.',
       labelNames: ['kind'] as const,
       registers: [metrics.registry],
     });

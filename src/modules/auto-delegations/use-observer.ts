@@ -73,7 +73,7 @@ export class UseObserver implements BlockConsumer {
   ) {
     this.usesCounter = new Counter({
       name: 'auto_delegation_uses_total',
-      help: 'Contract calls of auto-delegated addresses, one for each address and block, recorded first by this worker.',
+      help: 'Blocks with a call, for each auto-delegated address, recorded first by this worker.',
       registers: [metrics.registry],
     });
   }

@@ -26,7 +26,7 @@ export class CspReports {
   ) {
     this.reports = new Counter({
       name: 'console_csp_reports_total',
-      help: 'Reports of browsers that a page broke its content security policy: must not rise.',
+      help: 'Browser reports of a broken content security policy: must not rise.',
       registers: [metrics.registry],
     });
   }

@@ -56,7 +56,7 @@ export class MailLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
   ) {
     this.mails = new Counter({
       name: 'mails_total',
-      help: 'Mails by `outcome`: `taken`, `failed` (will retry), `given_up` (a day, or three final refusals), `put_off` (hourly limit of the recipient).',
+      help: 'Mails by `outcome`: `taken`, `failed` (retried), `given_up` (a day, or three final refusals), `put_off` (hourly limit of the recipient).',
       labelNames: ['outcome'],
       registers: [metrics.registry],
     });

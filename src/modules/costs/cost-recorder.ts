@@ -60,7 +60,7 @@ export class CostRecorder implements BlockConsumer {
     });
     this.missing = new Gauge({
       name: 'chain_costs_missing',
-      help: 'Final transactions in read blocks without a cost, at most 1000; 0 in workers that read no blocks.',
+      help: 'Final transactions without a cost, at most 1000; 0 in workers that read no blocks.',
       registers: [metrics.registry],
     });
   }

@@ -78,18 +78,18 @@ export class DepositGauges implements BeforeApplicationShutdown {
     const registers = [metrics.registry];
     this.age = new Gauge({
       name: 'deposit_reader_age_seconds',
-      help: 'Time since any worker last read a block for deposits; 0 without deposits.',
+      help: 'Time since any worker read a block for deposits; 0 without deposits.',
       registers,
     });
     this.waiting = new Gauge({
       name: 'deposits_waiting',
-      help: 'Waiting deposits, by `why`: held (for the operator), rate (none yet, or USDT below 0.99 dollars), lock (project, balance or row locked).',
+      help: 'Waiting deposits, by `why`: held, rate (none, or USDT below 0.99 dollars), lock (project, balance or row).',
       labelNames: ['why'] as const,
       registers,
     });
     this.acts = new Gauge({
       name: 'token_owner_act',
-      help: '1 while an `act` of the token’s owner is in force: deprecated, paused.',
+      help: '1 for an `act` of the token’s owner in force: deprecated, paused.',
       labelNames: ['act'] as const,
       registers,
     });
@@ -100,13 +100,13 @@ export class DepositGauges implements BeforeApplicationShutdown {
     });
     this.blacklisted = new Gauge({
       name: 'token_blacklisted_addresses',
-      help: 'Addresses that the token does not let send, by `use`: deposit, sweep, receiver (newest orders); some a minute are read in turn.',
+      help: 'Addresses that the token blocks, by `use`: deposit, sweep, receiver (newest orders); read in turn, some a minute.',
       labelNames: ['use'] as const,
       registers,
     });
     this.successorIgnored = new Gauge({
       name: 'deposits_successor_ignored',
-      help: 'Transfers to deposit addresses in a successor token that is not accepted yet: `cli deposits ignored`.',
+      help: 'Transfers to deposit addresses in a successor token not accepted yet: `cli deposits ignored`.',
       registers,
     });
     this.repeater = new Repeater({

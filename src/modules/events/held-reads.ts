@@ -57,7 +57,7 @@ export class HeldReads implements OnModuleDestroy {
     const count = (kind: ReadKind): number => this.held[kind].size;
     new Gauge({
       name: 'event_reads_held',
-      help: 'Open long polls and streams of events, by `kind`: poll, stream.',
+      help: 'Open reads of events, by `kind`: poll, stream.',
       labelNames: ['kind'] as const,
       registers: [metrics.registry],
       collect() {

@@ -104,13 +104,13 @@ class ProgressMetrics {
     });
     this.transactions = new Counter({
       name: 'chain_transactions_total',
-      help: 'Transactions by `purpose` and `to`: sending, included, solid, fallen (block reverted), dead (with proof).',
+      help: 'Transactions by `purpose` and `to`: sending, included, solid, fallen (block reverted), dead.',
       labelNames: ['purpose', 'to'] as const,
       registers,
     });
     this.seconds = new Histogram({
       name: 'order_seconds',
-      help: 'Time from acceptance to `to` = delivered, settled or refunded, by the database’s clock.',
+      help: 'Time from acceptance to `to` (delivered, settled, refunded), by the database’s clock.',
       labelNames: ['to'] as const,
       buckets: ORDER_SECONDS,
       registers,
@@ -124,13 +124,13 @@ class ProgressMetrics {
     });
     this.answers = new Counter({
       name: 'broadcast_answers_total',
-      help: 'Answers to broadcasts, by `node` and `code`; all but SUCCESS are ambiguous. `NO_ANSWER:…`: no answer; `NOT_SENT:…`: no node reached.',
+      help: 'Answers to broadcasts, by `node` and `code`; all but SUCCESS are ambiguous. `NOT_SENT:…`: no node reached.',
       labelNames: ['node', 'code'] as const,
       registers,
     });
     this.lateness = new Histogram({
       name: 'reclaim_lateness_seconds',
-      help: 'Time from a rental’s end to the block of its undelegation, by the chain’s clock.',
+      help: 'Chain time from a rental’s end to its undelegation.',
       buckets: LATE_SECONDS,
       registers,
     });
@@ -141,7 +141,7 @@ class ProgressMetrics {
     });
     this.fenceLost = new Counter({
       name: 'fence_lost_total',
-      help: 'Writes omitted because another worker had the lease or a session locked the rows, by `step`.',
+      help: 'Writes omitted because another worker or session held the rows, by `step`.',
       labelNames: ['step'] as const,
       registers,
     });
@@ -168,12 +168,12 @@ class FurtherLegMetrics {
     const registers = [registry];
     this.moved = new Counter({
       name: 'legs_moved_total',
-      help: 'Delegations moved to another wallet because theirs could not deliver.',
+      help: 'Delegations moved from a wallet that could not deliver.',
       registers,
     });
     this.topUps = new Counter({
       name: 'rental_top_ups_total',
-      help: 'Free delegations for running rentals that fell short, by `cause`: `stake` (the network’s stake grew), `usage` (an ended rental left used energy behind).',
+      help: 'Free delegations for running rentals, by `cause`: `stake` (the network’s grew), `usage` (left by an ended rental).',
       labelNames: ['cause'] as const,
       registers,
     });

@@ -87,13 +87,13 @@ class VitalGauges {
     const state = ['state'] as const;
     this.orders = new Gauge({
       name: 'orders_by_state',
-      help: 'Orders that are not final, by `state`: reserved, placed, unresolved, delivered, running (rented out), returning (past the end).',
+      help: 'Orders that are not final, by `state`: reserved, placed, unresolved, delivered, running, returning (past the end).',
       labelNames: state,
       registers,
     });
     this.oldest = new Gauge({
       name: 'oldest_order_seconds',
-      help: 'Age of the oldest order by `state`, all but running.',
+      help: 'Age of the oldest order by `state`, except running.',
       labelNames: state,
       registers,
     });
@@ -104,7 +104,7 @@ class VitalGauges {
     });
     this.sending = new Gauge({
       name: 'oldest_sending_seconds',
-      help: 'Age of the oldest transaction neither in a block nor proven dead.',
+      help: 'Age of the oldest transaction neither in a block nor dead.',
       registers,
     });
     this.queue = new Gauge({
@@ -154,20 +154,16 @@ export class FulfilmentGauges {
     const behind = (name: string, help: string, key: keyof FollowerLag): Gauge =>
       reading(name, help, () => follower.lag[key]);
     behind('follow_age_seconds', 'Time since every new block was last recorded.', 'followAgeSec');
-    behind('settle_age_seconds', 'Time since settlement last processed all waiting transactions.', 'settleAgeSec');
+    behind('settle_age_seconds', 'Time since settlement processed everything waiting.', 'settleAgeSec');
     behind(
       'held_transactions',
       'Transactions in blocks that cannot be recorded: rows locked, or writes fail.',
       'heldTransactions',
     );
-    behind(
-      'unsettled_blocks',
-      'Blocks from the oldest one with something to settle up to the solid head.',
-      'unsettledBlocks',
-    );
+    behind('unsettled_blocks', 'Blocks from the oldest with something to settle to the solid head.', 'unsettledBlocks');
     reading(
       'running_rental_worst_ratio',
-      'Energy delegated per energy sold of the worst running rental, pending top-ups included; 1 without rentals.',
+      'Energy delegated per energy sold of the worst running rental, with pending top-ups; 1 without rentals.',
       () => ratioOf(this.worstRentalE6, view),
     );
     reading('vitals_age_seconds', 'Age of the gauges on open orders.', () => (monotonicMs() - this.sampledAtMs) / 1000);

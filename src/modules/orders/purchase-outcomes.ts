@@ -23,7 +23,7 @@ export class PurchaseOutcomes {
   constructor(metrics: Metrics) {
     this.requests = new Counter({
       name: 'order_requests_total',
-      help: 'Purchases by `kind` (`rental`, `activation`, `extension`) and `outcome`: `created`, `replayed` (idempotent replay), `IDEMPOTENCY_KEY_REUSED` and `QUOTE_ALREADY_USED` (conflicts), or another refusal.',
+      help: 'Purchases by `kind` (`rental`, `activation`, `extension`) and `outcome`: `created`, `replayed`, or the refusal.',
       labelNames: ['kind', 'outcome'],
       registers: [metrics.registry],
     });

@@ -43,7 +43,7 @@ export class ReplayCounts implements BeforeApplicationShutdown {
   ) {
     this.uncounted = new Counter({
       name: 'order_replays_uncounted_total',
-      help: 'Replays missing on order pages: beyond 20 000 orders within 5 s, or while the database was away.',
+      help: 'Replays missing on order pages: beyond 20 000 orders in 5 s, or without the database.',
       registers: [metrics.registry],
     });
   }

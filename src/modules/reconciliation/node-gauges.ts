@@ -35,16 +35,16 @@ export class NodeGauges {
     each('chain_node_lag_blocks', 'Blocks behind the highest head, by `node`.', (node) =>
       node.head === undefined ? highest() : highest() - node.head.number,
     );
-    each('chain_node_stalled_seconds', 'Time since a `node`’s head last moved.', (node) => node.stalledMs / 1000);
+    each('chain_node_stalled_seconds', 'Time since a `node`’s head moved.', (node) => node.stalledMs / 1000);
     each(
       'chain_node_solid_stalled_seconds',
-      'Time since a `node`’s solid head last moved, while it is far below another’s that its own full port has too; else 0. Above `WITNESS_AWAY_SEC` it is not waited for.',
+      'Time since a `node`’s solid head moved, while far below another’s whose block its full port has; else 0. Above `WITNESS_AWAY_SEC` it is not waited for.',
       (node) => agreement.solidStalledMs(node) / 1000,
     );
     each('chain_node_healthy', '1 while the service uses a `node`.', (node) => (node.isHealthy ? 1 : 0));
     new Gauge({
       name: 'chain_node_port_up',
-      help: '0 while the last request to a `port` (`full`, `solid`) of a `node` got no answer. Without full ports nothing is sold or delivered; without solid ports only settlement waits.',
+      help: '0 while a `port` (`full`, `solid`) of a `node` does not answer. Sales and deliveries need a full port, settlement a solid one.',
       labelNames: ['node', 'port'],
       registers: [registry],
       collect() {
@@ -54,10 +54,10 @@ export class NodeGauges {
     });
     each(
       'chain_node_without_history',
-      '1 while a `node` keeps no transaction history, so its absences prove nothing.',
+      '1 while a `node` keeps no transaction history, so it proves no absence.',
       (node) => (this.withoutHistory.has(node) ? 1 : 0),
     );
-    each('chain_node_outvoted', '1 while two nodes agree against a `node`, which is not used.', (node) =>
+    each('chain_node_outvoted', '1 while a `node` is unused because two others contradict it.', (node) =>
       agreement.suspects.has(node) ? 1 : 0,
     );
     new Gauge({

@@ -76,24 +76,21 @@ export class ReconcilerGauges {
       'Longest wait of due work, by `purpose`: deliver, settle, reclaim.',
       'purpose',
     );
-    this.stopped = gauge('sales_stopped', '1 while nothing is sold until a disagreement is explained.');
+    this.stopped = gauge('sales_stopped', '1 while an unexplained disagreement stops all sales.');
     this.drift = gauge('ledger_drift_credits', 'Balances minus their entries: must be 0.');
-    this.orphans = gauge('orphan_chain_tx', 'Unexplained transactions of our wallets on chain: must be 0.');
-    this.mismatches = gauge(
-      'delegation_mismatch',
-      'Receivers whose delegations on chain differ from the records: must be 0.',
-    );
+    this.orphans = gauge('orphan_chain_tx', 'Unexplained transactions of our wallets: must be 0.');
+    this.mismatches = gauge('delegation_mismatch', 'Receivers whose delegations differ from the records: must be 0.');
     this.violations = gauge(
       'book_violations',
       'Rows that break a rule of the records, by `check`: must be 0.',
       'check',
     );
-    this.unmade = gauge('checks_not_made', '1 for a `check` that the newest pass could not make: must be 0.', 'check');
+    this.unmade = gauge('checks_not_made', '1 for a `check` that the newest pass omitted: must be 0.', 'check');
     this.unsearched = gauge('orphan_search_blocks_left', 'Solid blocks not yet searched for orphans.');
     const passedAt = (): number => this.passedAtMs;
     new Gauge({
       name: 'reconcile_age_seconds',
-      help: 'Time since this worker last made every check (use the `min`).',
+      help: 'Time since this worker made every check (use the `min`).',
       registers: [registry],
       collect() {
         this.set((monotonicMs() - passedAt()) / 1000);

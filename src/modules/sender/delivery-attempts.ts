@@ -40,7 +40,7 @@ export class DeliveryAttempts {
     const registers = [metrics.registry];
     this.attemptsCounter = new Counter({
       name: 'webhook_attempts_total',
-      help: 'Attempts to deliver webhooks, by `outcome`: DELIVERED, or the failure (docs/interface.md §27).',
+      help: 'Attempts to deliver, by `outcome`: DELIVERED, or the failure (docs/interface.md §27).',
       labelNames: ['outcome'],
       registers,
     });
@@ -52,7 +52,7 @@ export class DeliveryAttempts {
     });
     this.postponedCounter = new Counter({
       name: 'webhook_postponed_total',
-      help: 'Attempts postponed: their host or address gets 20 a second.',
+      help: 'Attempts postponed by the 20 a second of a host or address.',
       registers,
     });
   }

@@ -74,12 +74,12 @@ export class StatementClosing implements BeforeApplicationShutdown, OnModuleDest
     });
     this.unprovenGauge = new Gauge({
       name: 'statements_unproven',
-      help: 'Projects with a month that cannot be closed because their ledger does not add up: must be 0.',
+      help: 'Projects whose ledger does not add up, so a month stays open: must be 0.',
       registers,
     });
     this.overdueGauge = new Gauge({
       name: 'statement_closing_overdue_seconds',
-      help: 'How long the oldest open month has been due; 0 without one.',
+      help: 'Time that the oldest open month is overdue; 0 without one.',
       registers,
     });
     this.repeater = new Repeater({

@@ -55,7 +55,7 @@ export class BlockFollower implements BeforeApplicationShutdown, OnModuleDestroy
     const behind = (): number => this.blocksBehind;
     new Gauge({
       name: 'deposit_blocks_behind',
-      help: 'Solid blocks still to read, in the worker that reads them; 0 in the others.',
+      help: 'Solid blocks still to read; 0 in workers that read none.',
       registers: [metrics.registry],
       collect() {
         this.set(behind());

@@ -41,7 +41,7 @@ function watchHosts(registers: Registry[], { hosts }: Database): void {
   });
   new Gauge({
     name: 'pg_host_state',
-    help: '1 for the last known `state` of a `host`: writable, standby, read_only, old (writes on an abandoned timeline), foreign (other cluster), away, unknown (the only host, not asked).',
+    help: '1 for the last known `state` of a `host`: writable, standby, read_only, old (abandoned timeline), foreign (other cluster), away, unknown (the only host, not asked).',
     labelNames: ['host', 'state'] as const,
     registers,
     collect() {
@@ -51,7 +51,7 @@ function watchHosts(registers: Registry[], { hosts }: Database): void {
   });
   new Gauge({
     name: 'pg_timeline',
-    help: 'Highest known timeline; rises with each failover; 0 with a single host.',
+    help: 'Highest known timeline; rises with each failover; 0 with one host.',
     registers,
     collect() {
       this.set(hosts.timeline);

@@ -16,7 +16,7 @@ export function watchReplica(registry: Registry, replica: Replica): void {
   });
   new Gauge({
     name: 'pg_replica_lag_seconds',
-    help: 'Age of the oldest primary position not yet replayed; measured every 2 s, so up to 2 s mean nothing.',
+    help: 'Age of the oldest position not yet replayed; measured every 2 s, so up to 2 s mean nothing.',
     registers,
     collect() {
       this.set(replica.state.lagMs / 1000);
@@ -24,7 +24,7 @@ export function watchReplica(registry: Registry, replica: Replica): void {
   });
   const reads = new Counter({
     name: 'pg_replica_reads_total',
-    help: 'Reads for the replica, by `answered_by` and, for the primary, `reason`: away, lags, behind (lacks rows already shown), fault (ended by the replay).',
+    help: 'Reads for the replica, by `answered_by` and, of the primary, `reason`: away, lags, behind (lacks rows already shown), fault (ended by the replay).',
     labelNames: ['answered_by', 'reason'] as const,
     registers,
   });

@@ -18,7 +18,7 @@ export class Metrics {
 
   private readonly duration = new Histogram({
     name: 'http_request_seconds',
-    help: 'Time from a request to the end of its answer, by `route`.',
+    help: 'Time to the end of the answer, by `route`.',
     labelNames: ['route'] as const,
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30],
     registers: [this.registry],
@@ -34,19 +34,19 @@ export class Metrics {
   /** Number of nonces checked without Redis. */
   readonly nonceFallbacks = new Counter({
     name: 'nonce_fallback_total',
-    help: 'Nonces kept in Postgres because Redis was away.',
+    help: 'Nonces kept in Postgres instead of Redis.',
     registers: [this.registry],
   });
 
   readonly suppressedLines = new Counter({
     name: 'log_lines_suppressed_total',
-    help: 'Refused or unreadable requests that the log only counts.',
+    help: 'Refused requests that the log only counts.',
     registers: [this.registry],
   });
 
   readonly droppedConnections = new Counter({
     name: 'http_connections_dropped_total',
-    help: 'Refused connections, by `limit`: `all` of the process, or those of one `address`.',
+    help: 'Refused connections, by `limit`: `all`, or of one `address`.',
     labelNames: ['limit'] as const,
     registers: [this.registry],
   });

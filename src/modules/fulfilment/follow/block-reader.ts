@@ -39,7 +39,7 @@ export class BlockReader {
   ) {
     this.unreadable = new Counter({
       name: 'unreadable_blocks_total',
-      help: 'Blocks without a readable form, by how they were `read`: listed (by their list of transactions), ours (our transactions one by one), unsearched (some acts of our wallets unknown).',
+      help: 'Unreadable blocks, by how they were `read`: listed (by transaction list), ours (our transactions singly), unsearched (some acts of our wallets unknown).',
       labelNames: ['read'] as const,
       registers: [registry],
     });
