@@ -61,7 +61,8 @@ const MEANINGS =
   'The page of an operation under `GET /docs` explains them, `/docs/api-create-order` for `createOrder`; so do ' +
   '`openapi.json` and [the types of the package](../../packages/sdk/src/api-types.ts).';
 const NOTATION =
-  '`?` marks an optional member, `[]` a list. A member without a type is text; its members follow an object in braces.';
+  '`?` marks an optional member, `#` an integer, `[]` a list. A member without a type is text; those of an object ' +
+  'follow it in braces.';
 
 const isRequest = (name: string): boolean => name.endsWith('Request');
 
@@ -110,7 +111,8 @@ function requestsPage({ paths, components }: Description): string {
       NOTATION,
     '## Operations',
     'Method and path with the names of its query (scope of the API key; `MD5`: also takes the older signature), body → ' +
-      'answer: purpose. A success is 200 where no status is shown. `{}` is a body that may be absent.',
+      'answer: purpose, unless it reads. A success is 200 where no status is shown. `{}` is a body that may be absent. ' +
+      'Lists begin with the newest.',
     calls.map(operationLine).join('\n'),
     '## Parameters',
     parameterLines(calls).join('\n'),
@@ -124,26 +126,29 @@ function operationLine({ method, path, operation }: Call): string {
   const scope = `${operation['x-scope']}${operation.security === undefined ? '' : ', MD5'}`;
   const body = linkTo(operation.requestBody?.content);
   const call = `\`${method} ${path}${query}\` (${scope})${body === '' ? '' : ` ${body}`}`;
-  return `- ${call} → ${successOf(operation)}: ${operation.summary}`;
+  return `- ${call} → ${successOf(operation)}${method === 'GET' ? '' : `: ${operation.summary}`}`;
 }
 
-/** Returns a line for each parameter with its type, and the operations where not all that have the name share it. */
+/** Returns a line for each place, with its parameters, and their operations where only some that have the name share it. */
 function parameterLines(calls: readonly Call[]): string[] {
-  const types = new Map<string, Map<string, Call[]>>();
+  const places = new Map<string, Map<string, Map<string, Call[]>>>();
   for (const call of calls) {
     for (const { name, in: place, required, schema } of call.operation.parameters ?? []) {
-      const member = `\`${name}${required === true ? '' : '?'}\` (${place}; ${typeOf(schema)})`;
-      const known = types.get(name) ?? new Map<string, Call[]>();
-      known.set(member, [...(known.get(member) ?? []), call]);
-      types.set(name, known);
+      const names = places.get(place) ?? new Map<string, Map<string, Call[]>>();
+      const known = names.get(name) ?? new Map<string, Call[]>();
+      const member = memberOf(`${name}${required === true ? '' : '?'}`, typeOf(schema));
+      names.set(name, known.set(member, [...(known.get(member) ?? []), call]));
+      places.set(place, names);
     }
   }
-  return [...types.values()].flatMap((known) =>
-    [...known].map(([member, users]) => {
-      const isNamed = known.size > 1 || member.includes('(header');
-      return `- ${member}${isNamed ? `: ${placesOf(users)}` : ''}`;
-    }),
-  );
+  return [...places].map(([place, names]) => {
+    const members = [...names.values()].flatMap((known) =>
+      [...known].map(([member, users]) =>
+        known.size > 1 || place === 'header' ? `${member} of ${placesOf(users)}` : member,
+      ),
+    );
+    return `- ${place}: ${members.join('; ')}`;
+  });
 }
 
 function successOf({ responses }: Operation): string {
@@ -175,7 +180,7 @@ function answersPage({ components }: Description): string {
     '# Reference: answers',
     NOTE,
     `Every member of every answer. ${MEANINGS} ${NOTATION} An optional member is absent where it does not apply and ` +
-      'never null. Every answer to a test project also has `"test": true`. A *page* has `items[]` and, unless it is ' +
+      'never null. A decimal has six digits after the point, a rate eight. Every answer to a test project also has `"test": true`. A *page* has `items[]` and, unless it is ' +
       'the last one, `next_cursor`: the `cursor` of the next page.',
     ...schemasOf(components.schemas, (name) => !isRequest(name)),
   ].join('\n\n');
@@ -207,6 +212,13 @@ function schemasOf(schemas: Readonly<Record<string, Schema>>, isWanted: (name: s
 const listed = (names: readonly string[]): string =>
   new Intl.ListFormat('en-GB').format(names.map((name) => `\`${name}\``));
 
+/** Returns a member with its type in brackets. Text needs no name, an integer has a mark. */
+function memberOf(marked: string, type: string): string {
+  const [, kind, bounds = type] = /^(text|integer)(?:, (.*))?$/.exec(type) ?? [];
+  const shown = kind === undefined ? type : bounds === type ? '' : bounds;
+  return `\`${marked}${kind === 'integer' ? '#' : ''}\`${shown === '' ? '' : ` (${shown})`}`;
+}
+
 interface PageContext {
   /** The schema whose members are listed. */
   readonly name: string;
@@ -228,15 +240,15 @@ function membersOf({ properties = {}, required }: Schema, context: PageContext):
     .filter(([name]) => name !== 'test')
     .map(([name, member]) => {
       const inner = member.items ?? member;
-      const path = `\`${name}${member.items === undefined ? '' : '[]'}${required?.includes(name) === true ? '' : '?'}\``;
+      const marked = `${name}${member.items === undefined ? '' : '[]'}${required?.includes(name) === true ? '' : '?'}`;
+      const path = `\`${marked}\``;
       const found = inner.properties === undefined ? undefined : context.known.get(shapeOf(inner));
       const [same, isEntry] = found?.split('.') ?? [];
       if (same !== undefined && same !== context.name) {
         return `${path} (${isEntry === undefined ? '' : 'an entry of '}${linkBetween(context.name, same)})`;
       }
       if (inner.properties !== undefined) return `${path} {${membersOf(inner, context)}}`;
-      const type = typeOf(inner, context.name);
-      return type === 'text' ? path : `${path} (${type})`;
+      return memberOf(marked, typeOf(inner, context.name));
     })
     .join(', ');
 }
@@ -274,8 +286,8 @@ function linkBetween(from: string, to: string): string {
 /** Names of patterns. */
 const FORMS: Readonly<Record<string, string>> = {
   '^T[1-9A-HJ-NP-Za-km-z]{33}$': 'address',
-  '^-?[0-9]+\\.[0-9]{6}$': 'decimal, 6 digits',
-  '^-?[0-9]+\\.[0-9]{8}$': 'decimal, 8 digits',
+  '^-?[0-9]+\\.[0-9]{6}$': 'decimal',
+  '^-?[0-9]+\\.[0-9]{8}$': 'rate',
   '^[0-9a-f]{64}$': 'hash',
   '^(0x)?([0-9a-fA-F]{2})*$': 'hex',
 };
