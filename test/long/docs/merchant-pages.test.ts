@@ -30,7 +30,7 @@ interface Page {
 
 const PAGES: Readonly<Record<string, Page>> = {
   'docs/first-order.md': { after: async (service) => expect(await keysOf(service)).toEqual(['payout-1']) },
-  'docs/signing.md': { after: async (service) => expect(await keysOf(service)).toEqual(['payout-2']) },
+  'docs/signing.md': {},
   'docs/retries.md': { after: async (service) => expect(await keysOf(service)).toEqual(['payout-2041']) },
   'docs/events.md': {
     after: async ({ folder }) => {
