@@ -1,7 +1,6 @@
 // Two APIs and two workers as deployed, under load. They restart in turn without a failed request while the master key
 // is rotated. One request id leads from request to block, and every metric of docs/metrics.md is read.
 import { randomBytes, randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,6 +15,7 @@ import type { Answer, Customer } from '../../support/api/client.js';
 import { makeCustomer } from '../../support/api/factory.js';
 import { probe, Scrape, scrape, startProcess, type ServiceProcess, type LogLine } from '../../support/api/processes.js';
 import { cliWith } from '../../support/cli.js';
+import { documentedMetrics } from '../../support/docs/metrics-page.js';
 import { asAdmin } from '../../setup/admin.js';
 import { noteKeysOf } from '../../setup/canary.js';
 import { openOrderFixture, withKey, type OrderFixture } from '../../support/api/order-fixture.js';
@@ -267,22 +267,13 @@ test('one request id leads from the request to the chain transaction and to the 
   for (const line of ours()) expect(line['projectId']).toBe(customer.merchant);
 });
 
-/** Reads the list of docs/metrics.md: a metric's name and the processes that export it. */
-function documented(): { name: string; shownBy: string }[] {
-  const page = readFileSync(new URL('../../../docs/metrics.md', import.meta.url), 'utf8');
-  return [...page.matchAll(/^- `([a-z_]+)` \((api|worker|both), \w+\): \S.*$/gm)].map((match) => ({
-    name: match[1]!,
-    shownBy: match[2]!,
-  }));
-}
-
 test('the processes show every metric of docs/metrics.md, and no other', async () => {
   const [api, worker] = [await scrape(apis[0]!), await scrape(workers[0]!)];
-  const table = documented();
+  const table = documentedMetrics().filter(({ process }) => ['api', 'worker', 'both'].includes(process));
   expect(table.length).toBeGreaterThan(30);
   const missing = table.filter(
-    ({ name, shownBy }) =>
-      (shownBy !== 'worker' && !api.names.has(name)) || (shownBy !== 'api' && !worker.names.has(name)),
+    ({ name, process }) =>
+      (process !== 'worker' && !api.names.has(name)) || (process !== 'api' && !worker.names.has(name)),
   );
   expect(missing).toEqual([]);
   const known = new Set(table.map(({ name }) => name));

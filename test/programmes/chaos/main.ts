@@ -90,7 +90,7 @@ async function run(settings: Settings, { alone, records }: RunOptions): Promise<
   const only = alone?.map(faultNamed);
   const startedAt = performance.now();
   const build = await copyOfBuild();
-  const metrics = await MetricsWatch.open();
+  const metrics = MetricsWatch.open();
   let log: RoundLog | undefined;
   const write = (who: string, line: string): void => log?.write(who, line);
   const totals: Totals = {

@@ -1,7 +1,6 @@
 // Checks the processes' metrics during chaos against the table in docs/metrics.md. Every documented metric must appear
 // on every process of its role, with the right kind and plausible values; undocumented metrics must not appear.
-import { readFile } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
+import { documentedMetrics } from '../../support/docs/metrics-page.js';
 
 export type Role = 'api' | 'worker';
 
@@ -35,8 +34,6 @@ export interface MetricsVerdict {
   readonly silent: readonly string[];
 }
 
-const TABLE = fileURLToPath(new URL('../../../docs/metrics.md', import.meta.url));
-const ROW = /^- `([a-z_]+)` \((api|worker|both), (counter|gauge|histogram)\): (.*)$/gm;
 /** prom-client's own metrics. */
 const BUILT_IN = /^(nodejs|process)_/;
 const READ_LIMIT_MS = 2_000;
@@ -51,14 +48,15 @@ export class MetricsWatch {
 
   private constructor(private readonly table: readonly Documented[]) {}
 
-  static async open(): Promise<MetricsWatch> {
-    const text = await readFile(TABLE, 'utf8');
-    const table = [...text.matchAll(ROW)].map(([, name = '', process, kind = '', says = '']) => ({
-      name,
-      kind,
-      roles: process === 'both' ? (['api', 'worker'] as const) : [process as Role],
-      mustBeZero: /must (be|stay) 0/.test(says),
-    }));
+  static open(): MetricsWatch {
+    const table = documentedMetrics()
+      .filter(({ process }) => ['api', 'worker', 'both'].includes(process))
+      .map(({ name, process, kind, meaning }) => ({
+        name,
+        kind,
+        roles: process === 'both' ? (['api', 'worker'] as const) : [process as Role],
+        mustBeZero: /must (be|stay) 0/.test(meaning),
+      }));
     if (table.length === 0) throw new Error('docs/metrics.md lists no metric');
     return new MetricsWatch(table);
   }

@@ -1,5 +1,6 @@
 // The generated parts of docs/: members of every request and answer, error codes, and meanings of metrics.
 import { HTTP_STATUS, type ErrorCode } from '../../../src/domain/errors.js';
+import { METRIC_LINE } from '../../support/docs/metrics-page.js';
 import { ERROR_HELP, ERROR_TOPICS } from '../../../src/platform/http/openapi/openapi-errors.js';
 
 interface Schema {
@@ -79,18 +80,17 @@ export function errorLists(): string {
     .join('\n\n');
 }
 
-const METRIC_LINE = /^- `(\w+)` (\((?!backup)\w+, \w+\)): .*$/gm;
-
 /**
  * Returns the page of metrics with the help text of each metric as its meaning. The backup's script has its own texts.
  * Throws for a metric without exactly one help text.
  */
 export function metricsPage(page: string, code: readonly string[]): string {
-  return page.replaceAll(METRIC_LINE, (_, name: string, kind: string) => {
+  return page.replaceAll(METRIC_LINE, (line: string, name: string, process?: string) => {
+    if (process === 'backup') return line;
     const declared = new RegExp(`'${name}',\\s*(?:help:\\s*)?'([^'\n]*)'`, 'g');
     const [help, ...others] = code.flatMap((text) => [...text.matchAll(declared)].map((match) => match[1]!));
     if (help === undefined || others.length > 0) throw new Error(`${name} needs exactly one help text`);
-    return `- \`${name}\` ${kind}: ${textOf(help)}`;
+    return `${line.slice(0, line.indexOf(': '))}: ${textOf(help)}`;
   });
 }
 
