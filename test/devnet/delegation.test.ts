@@ -121,6 +121,37 @@ test.each(BOTH)('refuses to delegate more %s than is there, and to reclaim more 
   );
 });
 
+/** TRON: the stake that this many units of bandwidth take, rounded down. */
+async function stakeOf(units: number): Promise<number> {
+  const { TotalNetLimit: total, TotalNetWeight: weight } = await chain.resources(pool);
+  return Math.trunc(units * TRX * ((weight as number) / (total as number)));
+}
+
+// TRON: Wallet.calcCanDelegatedBandWidthMaxSize and DelegateResourceActuator.validate count the owner's usage.
+test('the owner’s own transactions take bandwidth stake that can no longer be delegated', async () => {
+  const most = async (): Promise<number> =>
+    (await chain.post('getcandelegatedmaxsize', { owner_address: pool.address, type: 0 }))['max_size'] as number;
+  const before = await most();
+  const { receipt } = await delegate(ENERGY, TRX);
+  const used = (receipt as Answer)['net_usage'] as number;
+  const taken = before - (await most());
+  // Usage recovers by 1/28 800 a block.
+  expect(Math.abs(taken - (await stakeOf(used)))).toBeLessThanOrEqual(await stakeOf(1));
+
+  // The limit leaves out what the delegation itself may cost, so that all of it can be delegated.
+  const all = await chain.build('delegateresource', {
+    owner_address: pool.address,
+    receiver_address: bob.address,
+    balance: await most(),
+    resource: 'BANDWIDTH',
+  });
+  await reclaim(ENERGY, TRX);
+  expect((await chain.broadcast(all, pool)).answer).toMatchObject({ code: 'CONTRACT_VALIDATE_ERROR' });
+  const left = await most();
+  await delegate(BANDWIDTH, left);
+  expect(await figure(pool, 'NetLimit')).toBeLessThan(2000);
+});
+
 test('locks each resource of a delegation by its own time', async () => {
   await delegate(ENERGY, 10 * TRX, { lock: true, lock_period: 3 });
   await delegate(BANDWIDTH, 20 * TRX, { lock: true, lock_period: 50 });

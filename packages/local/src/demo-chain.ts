@@ -166,7 +166,7 @@ class Past {
     const action: ChainAction =
       energy === undefined
         ? { type: 'activate', owner: owner.address, receiver }
-        : { type: 'delegate', owner: owner.address, receiver, amountSun: sun(amountSun) };
+        : { type: 'delegate', owner: owner.address, receiver, amountSun: sun(amountSun), resource: 'ENERGY' };
     const transaction = this.signed(action, owner.hotKey, createdMs + 190);
     if (deliveredMs !== undefined) this.acts.push({ slotMs: deliveredMs, transaction });
     return transaction;
@@ -176,7 +176,13 @@ class Past {
     const { wallet, receiver, amountSun, reclaimedMs } = order;
     if (wallet === undefined || reclaimedMs === undefined) return undefined;
     const owner = this.walletAt(wallet);
-    const action: ChainAction = { type: 'undelegate', owner: owner.address, receiver, amountSun: sun(amountSun) };
+    const action: ChainAction = {
+      type: 'undelegate',
+      owner: owner.address,
+      receiver,
+      amountSun: sun(amountSun),
+      resource: 'ENERGY',
+    };
     const transaction = this.signed(action, owner.hotKey, reclaimedMs - 2100);
     this.acts.push({ slotMs: reclaimedMs, transaction });
     return transaction;

@@ -115,7 +115,7 @@ export class LegEnds {
       );
     }
     const act = found.signed?.act;
-    const isOfLeg = act?.owner === leg.address && act.receiver === leg.receive_address && act.isEnergy;
+    const isOfLeg = act?.owner === leg.address && act.receiver === leg.receive_address && act.resource === 'ENERGY';
     if (act?.type !== UNDELEGATE_TYPE || !isOfLeg || BigInt(block.number) < (leg.delivered ?? 0n)) {
       throw new OperatorError(
         `This transaction did not reclaim energy of ${leg.address} from ${leg.receive_address} after the delivery.`,

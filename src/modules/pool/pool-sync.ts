@@ -228,7 +228,7 @@ export class PoolSync {
         account === undefined
           ? sun(0)
           : wallet.role === 'pool'
-            ? await canDelegateMaxOf(node, wallet.address)
+            ? await canDelegateMaxOf(node, wallet.address, 'ENERGY')
             : account.balanceSun;
       // Backends behind one host name take turns, so every figure is known to hold only at the lower head.
       const after = await node.readHead();

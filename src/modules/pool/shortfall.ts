@@ -70,7 +70,7 @@ export async function shortfallOf(
     if (height < (known?.height ?? 0n) || height < leastHeight) {
       throw new NodeError(node.name, 'unhealthy', 'its solid head is behind what the records call solid');
     }
-    const sun = await solidDelegationSun(node, wallet.address, receiver);
+    const sun = await solidDelegationSun(node, wallet.address, receiver, 'ENERGY');
     const missing = shortfall(legs, sun, BigInt((await solidHeadOf(node)).number));
     return { ...missing, wallet, receiver, legIds: legs.map(({ id }) => id) };
   });

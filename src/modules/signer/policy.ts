@@ -21,6 +21,8 @@ export interface WalletPolicy {
   readonly address: string;
   readonly role: SignerRole;
   readonly permissionId: number;
+  /** Also signs for bandwidth. Without it a stolen worker cannot lend the bandwidth that pays for the reclaims. */
+  readonly sellsBandwidth: boolean;
   /** Largest amount of one delegation. */
   readonly amountMaxSun: bigint;
   /** Distinct transactions in any 60 s. */
@@ -130,7 +132,9 @@ export class Policy {
       throw new RefusedError('WRONG_RECEIVER', `${says.receiver} is a wallet of our own`);
     }
     if (says.amountSun === undefined) return;
-    if (says.resource !== 'ENERGY') throw new RefusedError('WRONG_RESOURCE', `it moves ${String(says.resource)}`);
+    if (says.resource !== 'ENERGY' && !wallet.sellsBandwidth) {
+      throw new RefusedError('WRONG_RESOURCE', `it moves ${String(says.resource)}`);
+    }
     if (says.isLocked) throw new RefusedError('LOCKED', 'it locks the delegation');
     if (says.amountSun <= 0n || says.amountSun > wallet.amountMaxSun) {
       throw new RefusedError(

@@ -127,6 +127,7 @@ export class SignerServer {
         type: says.type,
         receiver: says.receiver,
         amount_sun: says.amountSun?.toString(),
+        resource: says.resource,
         txid: counted.txid,
       });
       return { signature };

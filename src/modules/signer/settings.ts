@@ -40,6 +40,7 @@ const MEMBERS = [
   'amount_max_trx',
   'signatures_per_minute',
   'trx_per_minute',
+  'bandwidth',
 ];
 const WALLETS_MAX = 1000;
 const FILE_BYTES_MAX = 1024 * 1024;
@@ -50,7 +51,8 @@ const EXPIRATION_MAX_SEC = { default: 300, min: 20, max: 3600 };
 /**
  * Reads SIGNER_SOCKET (the path to listen on), SIGNER_SOCKET_MODE, SIGNER_STATE_FILE, SIGNER_CLOCK,
  * SIGNER_EXPIRATION_MAX_SEC and SIGNER_WALLETS_FILE: `[{ "role", "address", "permission_id", "key_file",
- * "amount_max_trx", "signatures_per_minute", "trx_per_minute" }]`, key files relative to it. Throws SettingsError.
+ * "amount_max_trx", "signatures_per_minute", "trx_per_minute", "bandwidth" }]`, key files relative to it. Throws
+ * SettingsError.
  */
 export function readSignerSettings(env: Readonly<Record<string, string | undefined>>): SignerSettings {
   const socketPath = env['SIGNER_SOCKET']?.trim() ?? '';
@@ -124,11 +126,14 @@ function readWallet(entry: unknown, where: string, folder: string): SignerWallet
     return value;
   };
   const isPool = role === 'pool';
+  const bandwidth = json['bandwidth'] ?? false;
+  if (typeof bandwidth !== 'boolean') throw new SettingsError(`${where}: bandwidth must be true or false`);
   const privateKey = readKey(resolve(folder, keyFile));
   return {
     address,
     role,
     permissionId: integer('permission_id', 0, 9),
+    sellsBandwidth: isPool && bandwidth,
     amountMaxSun: isPool ? BigInt(integer('amount_max_trx', 1, 1e11)) * SUN_PER_TRX : 0n,
     signaturesPerMinute: integer('signatures_per_minute', 1, 1_000_000),
     sunPerMinute: isPool ? BigInt(integer('trx_per_minute', 1, 1e11)) * SUN_PER_TRX : 0n,

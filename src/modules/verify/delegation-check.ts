@@ -106,7 +106,7 @@ export class DelegationCheck {
   private async suspectsAt(wallet: WalletRow): Promise<readonly Suspect[]> {
     const odd = await this.client.pool.ask('a wallet’s delegations', async (node) => {
       const expected = await expectedOf(this.database, node, wallet.id, { receiver: null, leastHeight: 0n });
-      const total = await solidDelegatedSun(node, wallet.address);
+      const total = await solidDelegatedSun(node, wallet.address, 'ENERGY');
       const receivers = await solidReceivers(node, wallet.address);
       const pairs = new Set([...expected.keys(), ...receivers]);
       this.pairs += pairs.size;
@@ -115,7 +115,7 @@ export class DelegationCheck {
       if (suspects.length > 0) return suspects;
       await forEachConcurrently(sampleOf([...pairs], this.perWallet), PAIRS_AT_ONCE, async (receiver) => {
         this.read += 1;
-        const onChain = await solidDelegationSun(node, wallet.address, receiver);
+        const onChain = await solidDelegationSun(node, wallet.address, receiver, 'ENERGY');
         if (!isWithin(expected.get(receiver) ?? NOTHING, onChain)) suspects.push(receiver);
       });
       return suspects;
@@ -185,7 +185,7 @@ async function expectedOf(
 async function readPairAt(node: TronNode, database: Database, pair: JudgedPair): Promise<PairReading> {
   const { wallet, receiver } = pair;
   const all = await expectedOf(database, node, wallet.id, pair);
-  const onChain = await solidDelegationSun(node, wallet.address, receiver);
+  const onChain = await solidDelegationSun(node, wallet.address, receiver, 'ENERGY');
   return { expected: all.get(receiver) ?? NOTHING, onChain };
 }
 

@@ -115,7 +115,7 @@ export class ContentJudge {
     const parties = { owner: row.address, receiver: row.receive_address };
     if (row.purpose === 'activate') return { type: 'activate', ...parties };
     const type = row.purpose === 'delegate' ? 'delegate' : 'undelegate';
-    return { type, ...parties, amountSun: row.amount_sun as Sun };
+    return { type, ...parties, amountSun: row.amount_sun as Sun, resource: 'ENERGY' };
   }
 
   /** Returns true if `rawData` is a transaction of exactly this action that expires at this time. */
@@ -138,7 +138,9 @@ export class ContentJudge {
     const contract = hex.slice(start, start + contractBytes * 2);
     if (contractBytes > 0x7f || !TIMESTAMP.test(hex.slice(start + contractBytes * 2))) return false;
     const amount = varint(action.amountSun);
-    const value = `${lengthed('0a', owner)}100118${amount}${lengthed('22', receiver)}`;
+    // TRON: BANDWIDTH is 0, which protobuf leaves out.
+    const resource = action.resource === 'ENERGY' ? '1001' : '';
+    const value = `${lengthed('0a', owner)}${resource}18${amount}${lengthed('22', receiver)}`;
     const { number, url } = BEGINNINGS[action.type];
     const head = `08${number}${lengthed('12', url + lengthed('12', value))}`;
     return contract.startsWith(head) && PERMISSION.test(contract.slice(head.length));

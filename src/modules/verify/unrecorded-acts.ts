@@ -131,6 +131,7 @@ function intersect(some: ReadonlySet<string>, others: ReadonlySet<string>): bool
 
 function isOurs(act: OwnedAct): boolean {
   return (
-    act.type === CREATE_ACCOUNT_TYPE || ((act.type === DELEGATE_TYPE || act.type === UNDELEGATE_TYPE) && act.isEnergy)
+    act.type === CREATE_ACCOUNT_TYPE ||
+    ((act.type === DELEGATE_TYPE || act.type === UNDELEGATE_TYPE) && act.resource === 'ENERGY')
   );
 }

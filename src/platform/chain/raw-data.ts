@@ -3,6 +3,7 @@
  * code with the builder. An unknown, repeated or malformed field rejects the whole, because nodes would read it and a
  * signature would cover it.
  */
+import type { Resource } from '../../domain/resource.js';
 import { addressFromBytes } from './address.js';
 
 export type SignableType = 'DelegateResourceContract' | 'UnDelegateResourceContract' | 'AccountCreateContract';
@@ -17,7 +18,7 @@ export interface RawData {
   readonly receiver: string;
   /** Absent for an activation. */
   readonly amountSun: bigint | undefined;
-  readonly resource: 'BANDWIDTH' | 'ENERGY' | undefined;
+  readonly resource: Resource | undefined;
   readonly isLocked: boolean;
 }
 

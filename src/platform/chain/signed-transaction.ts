@@ -4,18 +4,20 @@
  */
 import { utils } from 'tronweb';
 import { invariant } from '../../domain/errors.js';
+import type { Resource } from '../../domain/resource.js';
 import { sun, type Sun } from '../../domain/units.js';
 import { addressToHex } from './address.js';
 import { txidOf, type BlockHead } from './block.js';
 import { ForeignTypeError, readRawData, UnreadableError, type RawData, type SignableType } from './raw-data.js';
 
-/** The action of one of our transactions. The resource is always ENERGY, lock always false. */
+/** The action of one of our transactions. Lock is always false. */
 export type ChainAction =
   | {
       readonly type: 'delegate' | 'undelegate';
       readonly owner: string;
       readonly receiver: string;
       readonly amountSun: Sun;
+      readonly resource: Resource;
     }
   | { readonly type: 'activate'; readonly owner: string; readonly receiver: string };
 
@@ -66,7 +68,8 @@ export function buildTransaction(action: ChainAction, terms: BuildTerms): BuiltT
   invariant(says.type === type && says.owner === action.owner && says.receiver === action.receiver, 'built as asked');
   invariant(says.permissionId === terms.permissionId, 'built bytes carry the permission asked for');
   if (action.type !== 'activate') {
-    invariant(says.amountSun === action.amountSun && says.resource === 'ENERGY' && !says.isLocked, 'built as asked');
+    invariant(says.amountSun === action.amountSun && !says.isLocked, 'built as asked');
+    invariant(says.resource === action.resource, 'built bytes move the resource asked for');
   }
   return { rawData, txid: txidOf(rawData) };
 }
@@ -91,12 +94,14 @@ function contractOf(action: ChainAction): { readonly type: SignableType; readonl
   // tronweb takes a number here. A stake beyond 2^53 sun (nine thousand million TRX) in one leg is a bug.
   const amount = Number(action.amountSun);
   invariant(Number.isSafeInteger(amount) && amount > 0, 'a delegation is some stake and fits a JSON integer');
-  return { type, value: { owner_address: owner, receiver_address: receiver, balance: amount, resource: 'ENERGY' } };
+  const { resource } = action;
+  return { type, value: { owner_address: owner, receiver_address: receiver, balance: amount, resource } };
 }
 
 export function sameAction(a: ChainAction, b: ChainAction): boolean {
   if (a.type !== b.type || a.owner !== b.owner || a.receiver !== b.receiver) return false;
-  return a.type === 'activate' || b.type === 'activate' || a.amountSun === b.amountSun;
+  if (a.type === 'activate' || b.type === 'activate') return true;
+  return a.amountSun === b.amountSun && a.resource === b.resource;
 }
 
 const TYPES = {
@@ -106,8 +111,8 @@ const TYPES = {
 } as const;
 
 /**
- * Parses raw bytes as one of our actions. Returns undefined for anything else (locked, other resource, other type) and
- * for any byte that our builder would not write.
+ * Parses raw bytes as one of our actions. Returns undefined for anything else (locked, other type) and for any byte that
+ * our builder would not write.
  */
 export function parseTransaction(rawData: Buffer): ParsedTransaction | undefined {
   try {
@@ -123,11 +128,11 @@ export function parseTransaction(rawData: Buffer): ParsedTransaction | undefined
 }
 
 function actionOf(says: RawData): ChainAction | undefined {
-  const { owner, receiver, amountSun } = says;
+  const { owner, receiver, amountSun, resource } = says;
   const type = TYPES[says.type];
   if (type === 'activate') return { type, owner, receiver };
-  if (amountSun === undefined || says.resource !== 'ENERGY' || says.isLocked) return undefined;
-  return { type, owner, receiver, amountSun: sun(amountSun) };
+  if (amountSun === undefined || resource === undefined || says.isLocked) return undefined;
+  return { type, owner, receiver, amountSun: sun(amountSun), resource };
 }
 
 const SIGNATURE_BYTES = 65;

@@ -1,22 +1,32 @@
 /**
  * Reads a wallet's delegations from a node's solid chain. `{}` means none, since the wallet itself is known to exist.
  */
+import type { Resource } from '../../domain/resource.js';
 import { accountQuestion } from './account-question.js';
 import { NodeError } from './errors.js';
 import { int64, isJsonObject, type JsonObject } from './json.js';
 import type { TronNode } from './node.js';
 
-/** Returns the total that `wallet` has delegated for energy, in sun. TRON: delegated_frozenV2_balance_for_energy. */
-export async function solidDelegatedSun(node: TronNode, wallet: string): Promise<bigint> {
+/** TRON: the member of a row of getdelegatedresourcev2. */
+const BALANCES = { ENERGY: 'frozen_balance_for_energy', BANDWIDTH: 'frozen_balance_for_bandwidth' } as const;
+
+/** Returns the total that `wallet` has delegated of a resource, in sun. */
+export async function solidDelegatedSun(node: TronNode, wallet: string, resource: Resource): Promise<bigint> {
   const question = accountQuestion(wallet);
   const json = await node.solid('walletsolidity/getaccount', question);
   if (json['address'] !== question.address)
     throw new NodeError(node.name, 'nonsense', 'a pool wallet that is not on chain');
-  const resource = isJsonObject(json['account_resource']) ? json['account_resource'] : {};
-  return amount(node, resource['delegated_frozenV2_balance_for_energy']);
+  return amount(node, delegatedBalanceIn(json, resource));
 }
 
-/** Returns the addresses to which `wallet` has delegated anything. */
+/** Returns the member of an account that has its delegated stake. TRON: energy is inside `account_resource`. */
+export function delegatedBalanceIn(account: JsonObject, resource: Resource): unknown {
+  if (resource === 'BANDWIDTH') return account['delegated_frozenV2_balance_for_bandwidth'];
+  const { account_resource: inside } = account;
+  return isJsonObject(inside) ? inside['delegated_frozenV2_balance_for_energy'] : undefined;
+}
+
+/** Returns the addresses to which `wallet` has delegated anything, of either resource. */
 export async function solidReceivers(node: TronNode, wallet: string): Promise<ReadonlySet<string>> {
   const json = await node.solid('walletsolidity/getdelegatedresourceaccountindexv2', { value: wallet, visible: true });
   assertMeant(node, json, ['account', 'fromAccounts', 'toAccounts']);
@@ -28,22 +38,28 @@ export async function solidReceivers(node: TronNode, wallet: string): Promise<Re
   return new Set(to);
 }
 
-/** Returns the stake that `from` has delegated to `to` for energy, locked and unlocked. */
-export async function solidDelegationSun(node: TronNode, from: string, to: string): Promise<bigint> {
+/** Returns the stake of a resource that `from` has delegated to `to`, locked and unlocked. */
+export async function solidDelegationSun(
+  node: TronNode,
+  from: string,
+  to: string,
+  resource: Resource,
+): Promise<bigint> {
   const body = { fromAddress: from, toAddress: to, visible: true };
-  return sumOfRows(node, await node.solid('walletsolidity/getdelegatedresourcev2', body));
+  return sumOfRows(node, await node.solid('walletsolidity/getdelegatedresourcev2', body), resource);
 }
 
 /**
- * Returns the stake delegated for energy by an answer of getdelegatedresourcev2. Throws NodeError for any other answer.
+ * Returns the delegated stake of a resource in an answer of getdelegatedresourcev2. Throws NodeError for any other
+ * answer.
  */
-export function sumOfRows(node: TronNode, json: JsonObject): bigint {
+export function sumOfRows(node: TronNode, json: JsonObject, resource: Resource): bigint {
   assertMeant(node, json, ['delegatedResource']);
   const { delegatedResource: rows = [] } = json;
   if (!Array.isArray(rows) || !rows.every(isJsonObject)) {
     throw new NodeError(node.name, 'nonsense', 'delegations that are none');
   }
-  return rows.reduce((sum, row) => sum + amount(node, row['frozen_balance_for_energy']), 0n);
+  return rows.reduce((sum, row) => sum + amount(node, row[BALANCES[resource]]), 0n);
 }
 
 /**

@@ -3,6 +3,7 @@
  * account creations. Used to find unrecorded acts of our wallets. Bytes that the chain could not have executed have no
  * act. The signer is not checked here. Pure.
  */
+import type { Resource } from '../../domain/resource.js';
 import { sun, type Sun } from '../../domain/units.js';
 import { addressIn, contractIn, isAddressBytes, type ContractShape } from './contract-bytes.js';
 
@@ -15,8 +16,8 @@ export interface OwnedAct {
   readonly receiver: string | undefined;
   /** Only of a delegation or undelegation. */
   readonly amountSun: Sun | undefined;
-  /** Only of a delegation or undelegation: true for energy. */
-  readonly isEnergy: boolean;
+  /** Only of a delegation or undelegation; undefined for a resource that the chain does not delegate. */
+  readonly resource: Resource | undefined;
   readonly isLocked: boolean;
 }
 
@@ -24,7 +25,8 @@ export const DELEGATE_TYPE = 57;
 export const UNDELEGATE_TYPE = 58;
 export const CREATE_ACCOUNT_TYPE = 0;
 
-const ENERGY = 1;
+/** TRON (common.proto): by the number of the resource. */
+const RESOURCES: readonly (Resource | undefined)[] = ['BANDWIDTH', 'ENERGY'];
 
 interface ActShape extends ContractShape {
   /** The number of the receiver's field. */
@@ -79,7 +81,7 @@ export function actOf(rawData: Uint8Array): OwnedAct | undefined {
     permissionId,
     receiver: addressIn(message.bytes(shape.receiver)),
     amountSun: isDelegation ? sun(message.int64(3)) : undefined,
-    isEnergy: isDelegation && message.int32(2) === ENERGY,
+    resource: isDelegation ? RESOURCES[message.int32(2)] : undefined,
     isLocked: type === DELEGATE_TYPE && message.int64(5) !== 0n,
   };
 }

@@ -2,6 +2,7 @@
  * Typed and checked reads of the chain. The meaning of `{}` differs by endpoint and is decided here. TRON: HTTP API of
  * java-tron 4.8.
  */
+import type { Resource } from '../../domain/resource.js';
 import { sun, type Sun } from '../../domain/units.js';
 import {
   agreedParameters,
@@ -18,7 +19,7 @@ import type { PortName } from './node-blocks.js';
 import { readCallOutcome, type CallOutcome, type ContractCall } from './contract-call.js';
 import type { NodePool } from './node-pool.js';
 import type { TronNode } from './node.js';
-import { assertMeant, sumOfRows } from './solid-delegations.js';
+import { assertMeant, delegatedBalanceIn, sumOfRows } from './solid-delegations.js';
 
 export interface Permission {
   readonly id: number;
@@ -37,6 +38,9 @@ export interface ChainAccount {
   readonly stakedForEnergySun: Sun;
   /** The part of it that is delegated to others. */
   readonly delegatedEnergySun: Sun;
+  /** Own stake for bandwidth, delegated or not. */
+  readonly stakedForBandwidthSun: Sun;
+  readonly delegatedBandwidthSun: Sun;
   readonly permissions: readonly Permission[];
 }
 
@@ -103,26 +107,35 @@ function readAccount(node: TronNode, address: string, json: JsonObject): ChainAc
   if (Object.keys(json).length === 0) return undefined;
   // Guards against an answer about another address, or an error page that parsed.
   if (json['address'] !== addressToHex(address)) throw nonsense(node, 'an account of another address');
-  const resource = isJsonObject(json['account_resource']) ? json['account_resource'] : {};
-  const frozen = objectsOf(json['frozenV2']).find((entry) => entry['type'] === 'ENERGY');
-  const delegated = int64(resource['delegated_frozenV2_balance_for_energy']);
-  const own = int64(frozen?.['amount']);
+  const forEnergy = stakeIn(node, json, 'ENERGY');
+  const forBandwidth = stakeIn(node, json, 'BANDWIDTH');
   const balance = int64(json['balance']);
-  if (delegated === undefined || own === undefined || balance === undefined) throw nonsense(node, 'account amounts');
+  if (balance === undefined) throw nonsense(node, 'account amounts');
   const owner = json['owner_permission'];
   const witness = json['witness_permission'];
   return {
     address,
     isContract: json['type'] === 'Contract',
     balanceSun: sun(balance),
-    stakedForEnergySun: sun(own + delegated),
-    delegatedEnergySun: sun(delegated),
+    stakedForEnergySun: forEnergy.staked,
+    delegatedEnergySun: forEnergy.delegated,
+    stakedForBandwidthSun: forBandwidth.staked,
+    delegatedBandwidthSun: forBandwidth.delegated,
     permissions: [
       ...(isJsonObject(owner) ? [readPermission(node, owner, 0)] : []),
       ...(isJsonObject(witness) ? [readPermission(node, witness, 1)] : []),
       ...objectsOf(json['active_permission']).map((entry) => readPermission(node, entry, 2)),
     ],
   };
+}
+
+/** TRON: an entry of `frozenV2` without a type is stake for bandwidth. */
+function stakeIn(node: TronNode, account: JsonObject, resource: Resource): { staked: Sun; delegated: Sun } {
+  const entries = objectsOf(account['frozenV2']);
+  const own = int64(entries.find((entry) => (entry['type'] ?? 'BANDWIDTH') === resource)?.['amount']);
+  const delegated = int64(delegatedBalanceIn(account, resource));
+  if (delegated === undefined || own === undefined) throw nonsense(node, 'account amounts');
+  return { staked: sun(own + delegated), delegated: sun(delegated) };
 }
 
 export class TronClient {
@@ -215,9 +228,15 @@ export async function usableEnergyAside(node: TronNode, address: string): Promis
   return limit > used ? limit - used : 0n;
 }
 
-/** Returns the stake that `address` could delegate for energy now, by `node`'s head and pending transactions. */
-export async function canDelegateMaxOf(node: TronNode, address: string): Promise<Sun> {
-  const body = { owner_address: address, type: 1, visible: true };
+/** TRON: the resource's number in requests that take no name. */
+const RESOURCE_NUMBERS = { BANDWIDTH: 0, ENERGY: 1 } as const;
+
+/**
+ * Returns the stake that `address` could delegate of a resource now, by `node`'s head and pending transactions. TRON: for
+ * bandwidth it leaves out what the delegation itself may cost.
+ */
+export async function canDelegateMaxOf(node: TronNode, address: string, resource: Resource): Promise<Sun> {
+  const body = { owner_address: address, type: RESOURCE_NUMBERS[resource], visible: true };
   const json = await node.full('wallet/getcandelegatedmaxsize', body);
   assertMeant(node, json, ['max_size']);
   return sun(amounts(node, json, { max: 'max_size' }).max);
@@ -264,10 +283,10 @@ export async function solidHeadOf(node: TronNode): Promise<BlockHeader> {
   return node.blocks.head('solid');
 }
 
-/** Returns the stake that `from` has delegated to `to` for energy, by `node`'s head and pending transactions. */
-export async function delegatedSunAt(node: TronNode, from: string, to: string): Promise<Sun> {
+/** Returns the stake of a resource that `from` has delegated to `to`, by `node`'s head and pending transactions. */
+export async function delegatedSunAt(node: TronNode, from: string, to: string, resource: Resource): Promise<Sun> {
   const body = { fromAddress: from, toAddress: to, visible: true };
-  return sun(sumOfRows(node, await node.full('wallet/getdelegatedresourcev2', body)));
+  return sun(sumOfRows(node, await node.full('wallet/getdelegatedresourcev2', body), resource));
 }
 
 /** Returns the act in a transaction as `node` knows it; undefined when its type is none of ours. Throws NodeError. */

@@ -40,7 +40,7 @@ it('reads an account with any name', async () => {
 });
 
 it('reads its solid balance and its delegations', async () => {
-  expect(await solidDelegatedSun(node, owner.address)).toBe(0n);
+  expect(await solidDelegatedSun(node, owner.address, 'ENERGY')).toBe(0n);
   // The account is read before the token, so the token's error shows that it was read.
   await expect(solidBalancesOf(node, owner.address, newOwner().address)).rejects.toThrow('no balance of the token');
 });

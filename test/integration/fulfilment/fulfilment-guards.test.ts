@@ -336,7 +336,7 @@ describe('a foreign act', () => {
     const { id, number, timestampMs } = readBlock('the node', await ask('getnowblock', {}));
     const parties = { owner: pool.address, receiver };
     const { rawData, txid } = buildTransaction(
-      { type, ...parties, amountSun: sun(amountSun) },
+      { type, ...parties, amountSun: sun(amountSun), resource: 'ENERGY' },
       {
         permissionId: 0,
         reference: { id, number, timestampMs },

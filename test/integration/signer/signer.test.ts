@@ -11,6 +11,7 @@ import { SignerServer } from '../../../src/modules/signer/server.js';
 import { readSignerSettings } from '../../../src/modules/signer/settings.js';
 import {
   ACTIVATOR,
+  LENDER,
   EPOCH_MS,
   HOT_KEY,
   POOL,
@@ -71,6 +72,24 @@ describe('what a role allows', () => {
     expect(events).toContainEqual(expect.objectContaining({ msg: 'signed', wallet: POOL, receiver: RECEIVER }));
   });
 
+  it.each(['delegate', 'undelegate'] as const)(
+    'a %s of bandwidth is signed for a wallet that sells it',
+    async (type) => {
+      const rawData = bytes({ type, owner: LENDER, resource: 'BANDWIDTH' });
+      expect(signerOf(rawData, await signer.sign(LENDER, rawData))).toBe(addressOfKey(HOT_KEY));
+      expect(events).toContainEqual(expect.objectContaining({ msg: 'signed', resource: 'BANDWIDTH' }));
+    },
+  );
+
+  it('counts both resources against one minute’s stake', async () => {
+    for (const resource of ['ENERGY', 'BANDWIDTH'] as const) {
+      await signer.sign(LENDER, bytes({ owner: LENDER, resource, amountSun: sun(1000n * TRX) }));
+    }
+    expect(await refusal(LENDER, bytes({ owner: LENDER, resource: 'BANDWIDTH', amountSun: sun(501n * TRX) }))).toBe(
+      'TOO_MUCH',
+    );
+  });
+
   it('an activation wallet’s activation is signed by its key', async () => {
     const rawData = activation();
     expect(signerOf(rawData, await signer.sign(ACTIVATOR, rawData))).toBe(addressOfKey(HOT_KEY));
@@ -89,6 +108,7 @@ describe('what a role allows', () => {
     expect(held.map((wallet) => [wallet.address, wallet.role, wallet.permission_id, wallet.key_address])).toEqual([
       [POOL, 'pool', 2, addressOfKey(HOT_KEY)],
       [ACTIVATOR, 'activation', 3, addressOfKey(HOT_KEY)],
+      [LENDER, 'pool', 2, addressOfKey(HOT_KEY)],
     ]);
     expect(JSON.stringify(held)).not.toContain(HOT_KEY.toString('hex'));
   });
@@ -114,13 +134,12 @@ describe('what is refused', () => {
       'WRONG_TYPE',
       async () => [POOL, await foreign((b, options) => b.withdrawExpireUnfreeze(POOL, options))],
     ],
+    ['bandwidth instead of energy', 'WRONG_RESOURCE', () => [POOL, bytes({ resource: 'BANDWIDTH' })]],
+    ['taking back bandwidth', 'WRONG_RESOURCE', () => [POOL, bytes({ type: 'undelegate', resource: 'BANDWIDTH' })]],
     [
-      'bandwidth instead of energy',
-      'WRONG_RESOURCE',
-      async () => [
-        POOL,
-        await foreign((b, options) => b.delegateResource(5e6, RECEIVER, 'BANDWIDTH', POOL, false, undefined, options)),
-      ],
+      'bandwidth beyond the cap of a wallet that sells it',
+      'AMOUNT_TOO_LARGE',
+      () => [LENDER, bytes({ owner: LENDER, resource: 'BANDWIDTH', amountSun: sun(1000n * TRX + 1n) })],
     ],
     [
       'a locked delegation',
@@ -262,6 +281,7 @@ describe('the socket and the files', () => {
     ['unknown member', ([pool]) => [{ ...pool, colour: 'red' }]],
     ['role must be', ([pool]) => [{ ...pool, role: 'bank' }]],
     ['address must be', ([pool]) => [{ ...pool, address: 'Tx' }]],
+    ['bandwidth', ([pool]) => [{ ...pool, bandwidth: 'yes' }]],
     ['amount_max_trx', ([pool]) => [{ ...pool, amount_max_trx: 0.5 }]],
     ['twice', ([pool]) => [pool, pool]],
     ['a list of', () => []],
@@ -284,7 +304,7 @@ describe('the socket and the files', () => {
       ['activation', ACTIVATOR],
     ]);
     const documented = [...page.matchAll(/^\| (`[a-z_`, ]+`) \|/gm)].flatMap((row) => row[1]!.match(/[a-z_]+/g)!);
-    for (const member of Object.keys(walletsFile()[0]!)) expect(documented).toContain(member);
+    for (const member of walletsFile().flatMap(Object.keys)) expect(documented).toContain(member);
   });
 
   it('refuses files that others can read, without a key in the error', async () => {

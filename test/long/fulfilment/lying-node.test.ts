@@ -87,7 +87,7 @@ const withTwoNodes = (): Promise<SteppedWorker> =>
 async function showInBlocks(node: number, privateKey: Uint8Array): Promise<void> {
   const reference = { number: 1, id: 'ab'.repeat(32), timestampMs: 0 };
   const { rawData } = buildTransaction(
-    { type: 'delegate', owner: pool.address, receiver: receivers[1]!, amountSun: sun(5_000_000n) },
+    { type: 'delegate', owner: pool.address, receiver: receivers[1]!, amountSun: sun(5_000_000n), resource: 'ENERGY' },
     { permissionId: 2, reference, expiresAtMs: 2, timestampMs: 1 },
   );
   const signature = [signWithKey(rawData, privateKey).toString('hex')];

@@ -259,10 +259,12 @@ describe('an invalid answer', () => {
     const chain = (await SteppedWorker.open()).chain();
     const to = receivers[0]!;
     return {
-      'a sum': () => chain.pool.ask('a sum', (node) => delegatedSunAt(node, pool.address, to)),
-      'a solid sum': () => chain.pool.ask('a solid sum', (node) => solidDelegationSun(node, pool.address, to)),
+      'a sum': () => chain.pool.ask('a sum', (node) => delegatedSunAt(node, pool.address, to, 'ENERGY')),
+      'a solid sum': () =>
+        chain.pool.ask('a solid sum', (node) => solidDelegationSun(node, pool.address, to, 'ENERGY')),
       'the receivers': () => chain.pool.ask('receivers', (node) => solidReceivers(node, pool.address)),
-      'what can be delegated': () => chain.pool.ask('the most', (node) => canDelegateMaxOf(node, pool.address)),
+      'what can be delegated': () =>
+        chain.pool.ask('the most', (node) => canDelegateMaxOf(node, pool.address, 'ENERGY')),
     };
   };
   const WHAT = ['a sum', 'a solid sum', 'the receivers', 'what can be delegated'] as const;
@@ -292,6 +294,6 @@ describe('an invalid answer', () => {
     const chain = (await SteppedWorker.open()).chain();
     const none = await chain.pool.ask('receivers', (node) => solidReceivers(node, receivers[3]!));
     expect(none).toEqual(new Set());
-    expect(await chain.pool.ask('the most', (node) => canDelegateMaxOf(node, receivers[3]!))).toBe(0n);
+    expect(await chain.pool.ask('the most', (node) => canDelegateMaxOf(node, receivers[3]!, 'ENERGY'))).toBe(0n);
   });
 });

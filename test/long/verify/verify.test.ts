@@ -247,15 +247,22 @@ it('tells apart bytes that differ from their leg or expiration', () => {
     expiresAtMs: 1_760_000_060_000,
     timestampMs: 1_760_000_000_000,
   };
-  const action = { type: 'delegate', owner, receiver: to, amountSun: sun(7_222_000_001n) } as const;
+  const amountSun = sun(7_222_000_001n);
   const judge = new ContentJudge();
   const expiresAt = new Date(terms.expiresAtMs);
-  for (const permissionId of [0, 2]) {
+  for (const [permissionId, resource] of [
+    [0, 'ENERGY'],
+    [2, 'ENERGY'],
+    [2, 'BANDWIDTH'],
+  ] as const) {
+    const action = { type: 'delegate', owner, receiver: to, amountSun, resource } as const;
+    const otherResource = resource === 'ENERGY' ? 'BANDWIDTH' : 'ENERGY';
     const { rawData } = buildTransaction(action, { ...terms, permissionId });
     expect(judge.isOf(rawData, action, expiresAt)).toBe(true);
     expect(judge.isOf(rawData, { ...action, type: 'undelegate' }, expiresAt)).toBe(false);
     expect(judge.isOf(rawData, { ...action, receiver: other }, expiresAt)).toBe(false);
     expect(judge.isOf(rawData, { ...action, owner: other }, expiresAt)).toBe(false);
+    expect(judge.isOf(rawData, { ...action, resource: otherResource }, expiresAt)).toBe(false);
     expect(judge.isOf(rawData, { ...action, amountSun: sun(7_222_000_000n) }, expiresAt)).toBe(false);
     expect(judge.isOf(rawData, action, new Date(terms.expiresAtMs + 1))).toBe(false);
     expect(judge.isOf(Buffer.concat([rawData, Buffer.of(0)]), { ...action, receiver: other }, expiresAt)).toBe(false);

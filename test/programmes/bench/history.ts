@@ -34,7 +34,9 @@ export async function loadEnded(cluster: BenchCluster, count: number, archived: 
       timestampMs: 1_600_000_000_000,
     };
     const action =
-      type === 'activate' ? { type, owner, receiver } : { type, owner, receiver, amountSun: ENDED_AMOUNT_SUN as never };
+      type === 'activate'
+        ? { type, owner, receiver }
+        : { type, owner, receiver, amountSun: ENDED_AMOUNT_SUN as never, resource: 'ENERGY' as const };
     return buildTransaction(action, terms).rawData.toString('hex').slice(0, -12);
   };
   const begins = {

@@ -17,6 +17,8 @@ const address = (name: string): string => addressOfKey(key(name));
 
 export const POOL = address('signer-pool');
 export const ACTIVATOR = address('signer-activator');
+/** A pool wallet that also sells bandwidth. */
+export const LENDER = address('signer-lender');
 export const RECEIVER = address('signer-receiver');
 export const OUTSIDER = address('signer-outsider');
 export const HOT_KEY = key('signer-hot');
@@ -89,6 +91,7 @@ export function walletsFile(): Record<string, unknown>[] {
   return [
     { role: 'pool', address: POOL, permission_id: 2, ...limits },
     { role: 'activation', address: ACTIVATOR, permission_id: 3, key_file: 'hot.key', signatures_per_minute: 5 },
+    { role: 'pool', address: LENDER, permission_id: 2, ...limits, bandwidth: true },
   ];
 }
 
@@ -109,6 +112,7 @@ export function bytes(
     owner: POOL,
     receiver: RECEIVER,
     amountSun: sun(100n * TRX),
+    resource: 'ENERGY',
     ...action,
   } as ChainAction;
   salt += 1;

@@ -155,7 +155,7 @@ it('reads inserted, repeated, overlong and unordered fields as the library does'
           permissionId: 0,
           receiver: textOf(generated.getReceiverAddress_asU8()),
           amountSun: BigInt(generated.getBalance()),
-          isEnergy: generated.getResource() === 1,
+          resource: (['BANDWIDTH', 'ENERGY'] as const)[generated.getResource()],
           isLocked: generated.getLock(),
         });
     }),
@@ -179,6 +179,7 @@ const action = {
   owner: addressFromBytes(ours),
   receiver: addressFromBytes(receiver),
   amountSun: sun(7_222_000_001n),
+  resource: 'ENERGY',
 } as const;
 const { rawData } = buildTransaction(action, {
   permissionId: 2,
@@ -204,8 +205,10 @@ it('reads changed bytes of ours as the chain reads them, or as none of ours', ()
       const act = actOf(changed);
       expect(act).toMatchObject({ owner: parsed.action.owner, receiver: parsed.action.receiver });
       expect(act?.permissionId).toBe(parsed.permissionId);
-      if (parsed.action.type !== 'activate')
-        expect(act).toMatchObject({ amountSun: parsed.action.amountSun, isLocked: false });
+      if (parsed.action.type !== 'activate') {
+        const { amountSun, resource } = parsed.action;
+        expect(act).toMatchObject({ amountSun, resource, isLocked: false });
+      }
     }),
     RUN,
   );

@@ -44,30 +44,34 @@ async function theirs(
   if (action.type === 'activate') return builder.createAccount(action.receiver, action.owner, options);
   const amount = Number(action.amountSun);
   return action.type === 'delegate'
-    ? builder.delegateResource(amount, action.receiver, 'ENERGY', action.owner, false, undefined, options)
-    : builder.undelegateResource(amount, action.receiver, 'ENERGY', action.owner, options);
+    ? builder.delegateResource(amount, action.receiver, action.resource, action.owner, false, undefined, options)
+    : builder.undelegateResource(amount, action.receiver, action.resource, action.owner, options);
 }
 
-test.each(['delegate', 'undelegate', 'activate'] as const)(
-  '%s: builds the same bytes as tronweb’s builder',
-  async (type) => {
-    await fc.assert(
-      fc.asyncProperty(terms, amounts, async (given, amountSun) => {
-        const action: ChainAction = { type, owner: address(), receiver: address(), amountSun: sun(amountSun) };
-        const { rawData, txid } = buildTransaction(action, given);
-        const built = await theirs(action, given);
-        expect(rawData.toString('hex')).toBe(built.raw_data_hex);
-        expect(txid).toBe(built.txID);
-        expect(txid).toBe(txidOf(rawData));
-        expect(parseTransaction(rawData)).toMatchObject({
-          action: type === 'activate' ? { type, owner: action.owner, receiver: action.receiver } : action,
-          permissionId: given.permissionId,
-          expiresAtMs: given.expiresAtMs,
-        });
-      }),
-    );
-  },
-);
+test.each([
+  ['delegate', 'ENERGY'],
+  ['delegate', 'BANDWIDTH'],
+  ['undelegate', 'ENERGY'],
+  ['undelegate', 'BANDWIDTH'],
+  ['activate', 'ENERGY'],
+] as const)('%s of %s: builds the same bytes as tronweb’s builder', async (type, resource) => {
+  await fc.assert(
+    fc.asyncProperty(terms, amounts, async (given, amountSun) => {
+      const parties = { owner: address(), receiver: address() };
+      const action: ChainAction = { type, ...parties, amountSun: sun(amountSun), resource };
+      const { rawData, txid } = buildTransaction(action, given);
+      const built = await theirs(action, given);
+      expect(rawData.toString('hex')).toBe(built.raw_data_hex);
+      expect(txid).toBe(built.txID);
+      expect(txid).toBe(txidOf(rawData));
+      expect(parseTransaction(rawData)).toMatchObject({
+        action: type === 'activate' ? { type, owner: action.owner, receiver: action.receiver } : action,
+        permissionId: given.permissionId,
+        expiresAtMs: given.expiresAtMs,
+      });
+    }),
+  );
+});
 
 test.each([
   ['for its own owner', { receiver: undefined }],
@@ -77,7 +81,8 @@ test.each([
   ['for an invalid receiver address', { receiver: 'T123' }],
 ])('does not build a delegation %s', (_, change) => {
   const owner = address();
-  const action = { type: 'delegate', owner, receiver: address(), amountSun: sun(1n), ...change } as const;
+  const terms = { type: 'delegate', owner, receiver: address(), amountSun: sun(1n), resource: 'ENERGY' } as const;
+  const action = { ...terms, ...change };
   const reference = { number: 1, id: 'ab'.repeat(32), timestampMs: 0 };
   expect(() =>
     buildTransaction(
@@ -88,7 +93,8 @@ test.each([
 });
 
 test('reads bytes with one flipped bit of their action as another action, or as none', () => {
-  const action = { type: 'delegate', owner: address(), receiver: address(), amountSun: sun(7_222_000_001n) } as const;
+  const parties = { owner: address(), receiver: address() };
+  const action = { type: 'delegate', ...parties, amountSun: sun(7_222_000_001n), resource: 'ENERGY' } as const;
   const reference = { number: 7, id: 'ab'.repeat(32), timestampMs: 0 };
   const { rawData } = buildTransaction(action, {
     permissionId: 2,
@@ -105,4 +111,17 @@ test('reads bytes with one flipped bit of their action as another action, or as 
     const parsed = parseTransaction(flipped);
     expect(parsed === undefined || !sameAction(parsed.action, action)).toBe(true);
   }
+});
+
+test('tells apart delegations of the two resources', () => {
+  const parties = { owner: address(), receiver: address() };
+  const of = (resource: 'ENERGY' | 'BANDWIDTH'): ChainAction => {
+    const action = { type: 'delegate', ...parties, amountSun: sun(1_000_000n), resource } as const;
+    const terms = { permissionId: 2, reference: { number: 7, id: 'ab'.repeat(32), timestampMs: 0 } };
+    const { rawData } = buildTransaction(action, { ...terms, expiresAtMs: 2 ** 41, timestampMs: 2 ** 41 });
+    return parseTransaction(rawData)!.action;
+  };
+  expect(of('BANDWIDTH')).toMatchObject({ resource: 'BANDWIDTH' });
+  expect(sameAction(of('ENERGY'), of('ENERGY'))).toBe(true);
+  expect(sameAction(of('ENERGY'), of('BANDWIDTH'))).toBe(false);
 });

@@ -35,7 +35,7 @@ test.each(['delegate', 'undelegate'] as const)('no transaction takes more bandwi
   const reference = { number: 75_000_000, id: 'f'.repeat(64), timestampMs: 1_795_000_000_000 };
   for (const amount of [1_000_000, 1_000_000_000_000, Number.MAX_SAFE_INTEGER]) {
     const { rawData } = buildTransaction(
-      { type, owner, receiver, amountSun: sun(amount) },
+      { type, owner, receiver, amountSun: sun(amount), resource: 'ENERGY' },
       { permissionId: 9, reference, expiresAtMs: 1_795_000_060_000, timestampMs: 1_795_000_000_000 },
     );
     expect(bytesOf(rawData)).toBeLessThanOrEqual(Number(TRANSACTION_BYTES));

@@ -65,7 +65,7 @@ export class RecentActs {
 function actsIn(block: Block, wallets: ReadonlySet<string>): RecentAct[] {
   return block.transactions.flatMap(({ txid, signed, succeeded }) => {
     const act = succeeded ? signed?.act : undefined;
-    if (act === undefined || !wallets.has(act.owner) || !act.isEnergy) return [];
+    if (act === undefined || !wallets.has(act.owner) || act.resource !== 'ENERGY') return [];
     const { owner, receiver, amountSun, type } = act;
     if (receiver === undefined || amountSun === undefined) return [];
     if (type !== DELEGATE_TYPE && type !== UNDELEGATE_TYPE) return [];

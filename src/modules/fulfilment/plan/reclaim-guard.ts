@@ -110,7 +110,9 @@ export class ReclaimGuard {
     const readings: Reading[] = [];
     await this.ask('solid delegations', pairs, async (node, left) => {
       const before = await solidHeadOf(node);
-      const sums = await readSums(node, left, (pair) => solidDelegationSun(node, pair.walletAddress, pair.receiver));
+      const sums = await readSums(node, left, (pair) =>
+        solidDelegationSun(node, pair.walletAddress, pair.receiver, 'ENERGY'),
+      );
       const after = await solidHeadOf(node);
       if (after.number < before.number) throw new NodeError(node.name, 'unhealthy', 'its solid head went back');
       for (const [pair, sun] of sums.read) {
@@ -140,7 +142,9 @@ export class ReclaimGuard {
   private async readHead(pairs: readonly Pair[], view: View): Promise<Reading[]> {
     const readings: Reading[] = [];
     await this.ask('delegations', pairs, async (node, left) => {
-      const sums = await readSums(node, left, (pair) => delegatedSunAt(node, pair.walletAddress, pair.receiver));
+      const sums = await readSums(node, left, (pair) =>
+        delegatedSunAt(node, pair.walletAddress, pair.receiver, 'ENERGY'),
+      );
       await mustBeAt(node, view.head.number);
       for (const [pair, sun] of sums.read) {
         readings.push({ pair, sun, height: HEIGHT_MAX, txids: [], mayStandBefore: 'infinity' });

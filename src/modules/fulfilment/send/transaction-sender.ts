@@ -240,9 +240,9 @@ function actionOf(order: ClaimedOrder, leg: ClaimedLeg, purpose: BuildStep['purp
   const parties = { owner: leg.walletAddress, receiver: order.receiver };
   switch (purpose) {
     case 'delegate':
-      return { type: 'delegate', ...parties, amountSun: leg.amountSun };
+      return { type: 'delegate', ...parties, amountSun: leg.amountSun, resource: 'ENERGY' };
     case 'reclaim':
-      return { type: 'undelegate', ...parties, amountSun: leg.amountSun };
+      return { type: 'undelegate', ...parties, amountSun: leg.amountSun, resource: 'ENERGY' };
     case 'activate':
       return { type: 'activate', ...parties };
   }

@@ -192,7 +192,7 @@ export class WalletHealth {
       const { rawData } = buildTransaction(
         wallet.role === 'activation'
           ? { type: 'activate', ...parties }
-          : { type: 'delegate', ...parties, amountSun: DELEGATION_MIN_SUN },
+          : { type: 'delegate', ...parties, amountSun: DELEGATION_MIN_SUN, resource: 'ENERGY' },
         {
           permissionId: wallet.permission_id,
           reference: solid,
