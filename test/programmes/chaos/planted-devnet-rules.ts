@@ -66,6 +66,18 @@ export const PLANTED_DEVNET: readonly PlantedBug[] = [
     },
   },
   {
+    name: 'the local chain delegates bandwidth that its owner has used',
+    changes: one(
+      `${DEVNET}/delegating.ts`,
+      'let used = increase(owner.usage[resource], 0n, context.slot).used;',
+      "let used = resource === 'BANDWIDTH' ? 0n : increase(owner.usage[resource], 0n, context.slot).used;",
+    ),
+    test: {
+      file: 'devnet/delegation.test.ts',
+      title: 'the owner’s own transactions take bandwidth stake that can no longer be delegated',
+    },
+  },
+  {
     name: 'the local chain pays with free bandwidth before staked bandwidth',
     changes: one(
       `${DEVNET}/fees.ts`,

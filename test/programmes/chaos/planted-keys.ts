@@ -16,6 +16,24 @@ export const PLANTED_KEYS: readonly PlantedBug[] = [
     ),
   },
   {
+    name: 'the signer lends the bandwidth of every wallet',
+    changes: one(
+      'modules/signer/policy.ts',
+      "if (says.resource !== 'ENERGY' && !wallet.sellsBandwidth) {",
+      'if (says.resource === undefined) {',
+    ),
+    test: integration('signer/signer')('bandwidth instead of energy'),
+  },
+  {
+    name: 'a delegation of bandwidth passes for one of energy',
+    changes: one(
+      'platform/chain/signed-transaction.ts',
+      'return a.amountSun === b.amountSun && a.resource === b.resource;',
+      'return a.amountSun === b.amountSun;',
+    ),
+    test: inTest('unit/chain/signed-transaction.test.ts')('tells apart delegations of the two resources'),
+  },
+  {
     name: 'a refused signature pauses nothing',
     changes: one(
       SENDER,
