@@ -1,30 +1,139 @@
-/** The operator's command line: builds the commands, runs one of them, and reports its failure. */
-import { Command } from 'commander';
+/**
+ * The operator's command line: builds the commands, runs one of them, and reports its failure. A command's module is
+ * loaded only for a command line that names it: all of them load the whole service, which takes most of a second.
+ */
+import { Command, CommanderError } from 'commander';
 import { CliContext, type GlobalOptions, type Terminal } from './cli-context.js';
-import { type ExitCode } from '../../domain/operator-error.js';
-import { failureOf } from './cli-failure.js';
-import { addAuditCommands } from './audit.command.js';
-import { addAutoDelegationCommands } from './auto-delegations.command.js';
-import { addConsoleCommands } from './console.command.js';
-import { addCreditsCommands } from './credits.command.js';
-import { addDepositsCommands } from './deposits.command.js';
-import { addExplainTransferCommand } from './explain-transfer.command.js';
-import { addKeysCommands } from './keys.command.js';
-import { addDoctorCommand } from './doctor.command.js';
-import { addListenCommand } from './listen.command.js';
-import { addMigrateCommands } from './migrate.command.js';
-import { addOrdersCommands } from './orders.command.js';
-import { addPoolCommands } from './pool.command.js';
-import { addPriceCommands } from './price.command.js';
-import { addProjectCommands } from './project.command.js';
-import { addReportCommand } from './report.command.js';
-import { addSecretsCommands } from './secrets.command.js';
-import { addSignatureCommands } from './signature.command.js';
-import { addStatementsCommands } from './statements.command.js';
-import { addVerifyCommands } from './verify.command.js';
-import { addWebhookCommands } from './webhooks.command.js';
+import type { ExitCode } from '../../domain/operator-error.js';
 
-function buildProgram(context: CliContext): Command {
+type AddCommand = (program: Command, context: CliContext) => void;
+
+/** A command as the list of commands shows it. A test compares it with the command that its module adds. */
+interface ListedCommand {
+  readonly name: string;
+  readonly description: string;
+  readonly takesOptions?: boolean;
+  readonly argument?: string;
+  readonly load: () => Promise<AddCommand>;
+}
+
+export const COMMANDS: readonly ListedCommand[] = [
+  {
+    name: 'migrate',
+    description: 'migrate the database to this version (same as migrate up)',
+    load: async () => (await import('./migrate.command.js')).addMigrateCommands,
+  },
+  {
+    name: 'doctor',
+    description: 'check all dependencies and settings; exit code 1 if something does not work',
+    takesOptions: true,
+    load: async () => (await import('./doctor.command.js')).addDoctorCommand,
+  },
+  {
+    name: 'project',
+    description: 'manage projects: keys, terms, options',
+    load: async () => (await import('./project.command.js')).addProjectCommands,
+  },
+  {
+    name: 'credits',
+    description: 'book and list a project’s credits',
+    load: async () => (await import('./credits.command.js')).addCreditsCommands,
+  },
+  {
+    name: 'deposits',
+    description: 'manage on-chain deposits',
+    load: async () => (await import('./deposits.command.js')).addDepositsCommands,
+  },
+  {
+    name: 'statements',
+    description: 'read monthly statements of the ledger, which never change',
+    load: async () => (await import('./statements.command.js')).addStatementsCommands,
+  },
+  {
+    name: 'price',
+    description: 'manage the price table by rental duration',
+    load: async () => (await import('./price.command.js')).addPriceCommands,
+  },
+  {
+    name: 'pool',
+    description: 'manage the wallets whose stake is rented out',
+    load: async () => (await import('./pool.command.js')).addPoolCommands,
+  },
+  {
+    name: 'orders',
+    description: 'inspect and repair orders',
+    load: async () => (await import('./orders.command.js')).addOrdersCommands,
+  },
+  {
+    name: 'explain-transfer',
+    description: 'explain why a transaction of a receiver burnt TRX or failed',
+    takesOptions: true,
+    argument: '<txid>',
+    load: async () => (await import('./explain-transfer.command.js')).addExplainTransferCommand,
+  },
+  {
+    name: 'report',
+    description: 'report revenue, refunds, chain costs and margin per UTC day, project or wallet',
+    takesOptions: true,
+    load: async () => (await import('./report.command.js')).addReportCommand,
+  },
+  {
+    name: 'keys',
+    description: 'manage API keys of projects; rotate MASTER_KEY',
+    load: async () => (await import('./keys.command.js')).addKeysCommands,
+  },
+  {
+    name: 'secrets',
+    description: 'derive the keys that single processes take instead of MASTER_KEY',
+    load: async () => (await import('./secrets.command.js')).addSecretsCommands,
+  },
+  {
+    name: 'signature',
+    description: 'debug request signatures',
+    load: async () => (await import('./signature.command.js')).addSignatureCommands,
+  },
+  {
+    name: 'verify',
+    description: 'check the records against their rules and the chain; exit code 1 on any finding',
+    takesOptions: true,
+    load: async () => (await import('./verify.command.js')).addVerifyCommands,
+  },
+  {
+    name: 'audit',
+    description: 'read the audit log',
+    load: async () => (await import('./audit.command.js')).addAuditCommands,
+  },
+  {
+    name: 'webhooks',
+    description: 'manage webhooks and their deliveries',
+    load: async () => (await import('./webhooks.command.js')).addWebhookCommands,
+  },
+  {
+    name: 'auto-delegations',
+    description: 'manage auto-delegations: addresses that are kept supplied with energy',
+    load: async () => (await import('./auto-delegations.command.js')).addAutoDelegationCommands,
+  },
+  {
+    name: 'console',
+    description: 'manage the people of the consoles',
+    load: async () => (await import('./console.command.js')).addConsoleCommands,
+  },
+  {
+    name: 'listen',
+    description: 'show a project’s events live and forward them to a URL on your machine',
+    takesOptions: true,
+    load: async () => (await import('./listen.command.js')).addListenCommand,
+  },
+];
+
+/** Returns a command for the list alone: no command line that reaches it names it. */
+function listed({ name, description, takesOptions, argument }: ListedCommand): Command {
+  const command = new Command(name).description(description);
+  if (takesOptions === true) command.option('--any');
+  return argument === undefined ? command : command.argument(argument);
+}
+
+async function buildProgram(args: readonly string[], context: CliContext): Promise<Command> {
   const program = new Command('npm run cli --')
     .description('Operator commands of the energy rental service.')
     .option('--json', 'print the result as one JSON document')
@@ -41,26 +150,10 @@ function buildProgram(context: CliContext): Command {
     .exitOverride()
     .showSuggestionAfterError()
     .hook('preAction', (root) => context.settle(root.opts<GlobalOptions>()));
-  addMigrateCommands(program, context);
-  addDoctorCommand(program, context);
-  addProjectCommands(program, context);
-  addCreditsCommands(program, context);
-  addDepositsCommands(program, context);
-  addStatementsCommands(program, context);
-  addPriceCommands(program, context);
-  addPoolCommands(program, context);
-  addOrdersCommands(program, context);
-  addExplainTransferCommand(program, context);
-  addReportCommand(program, context);
-  addKeysCommands(program, context);
-  addSecretsCommands(program, context);
-  addSignatureCommands(program, context);
-  addVerifyCommands(program, context);
-  addAuditCommands(program, context);
-  addWebhookCommands(program, context);
-  addAutoDelegationCommands(program, context);
-  addConsoleCommands(program, context);
-  addListenCommand(program, context);
+  for (const command of COMMANDS) {
+    if (args.includes(command.name)) (await command.load())(program, context);
+    else program.addCommand(listed(command));
+  }
   return program;
 }
 
@@ -69,9 +162,12 @@ export async function runCli(args: readonly string[], terminal: Terminal): Promi
   const context = new CliContext(terminal);
   const isJson = args.includes('--json');
   try {
-    await buildProgram(context).parseAsync([...args], { from: 'user' });
+    await (await buildProgram(args, context)).parseAsync([...args], { from: 'user' });
     return 0;
   } catch (error) {
+    // The help.
+    if (error instanceof CommanderError && error.exitCode === 0) return 0;
+    const { failureOf } = await import('./cli-failure.js');
     const fault = failureOf(error);
     if (fault.exitCode === 0) return 0;
     terminal.err(
