@@ -26,7 +26,6 @@ interface Schema {
 
 interface Operation {
   readonly operationId: string;
-  readonly summary: string;
   readonly 'x-scope': string;
   readonly security?: readonly object[];
   readonly parameters?: readonly {
@@ -111,8 +110,7 @@ function requestsPage({ paths, components }: Description): string {
       NOTATION,
     '## Operations',
     'Method and path with the names of its query (scope of the API key; `MD5`: also takes the older signature), body → ' +
-      'answer: purpose, unless it reads. A success is 200 where no status is shown. `{}` is a body that may be absent. ' +
-      'Lists begin with the newest.',
+      'answer. A success is 200 where no status is shown. `{}` is a body that may be absent. Lists begin with the newest.',
     calls.map(operationLine).join('\n'),
     '## Parameters',
     parameterLines(calls).join('\n'),
@@ -126,7 +124,7 @@ function operationLine({ method, path, operation }: Call): string {
   const scope = `${operation['x-scope']}${operation.security === undefined ? '' : ', MD5'}`;
   const body = linkTo(operation.requestBody?.content);
   const call = `\`${method} ${path}${query}\` (${scope})${body === '' ? '' : ` ${body}`}`;
-  return `- ${call} → ${successOf(operation)}${method === 'GET' ? '' : `: ${operation.summary}`}`;
+  return `- ${call} → ${successOf(operation)}`;
 }
 
 /** Returns a line for each place, with its parameters, and their operations where only some that have the name share it. */
