@@ -110,7 +110,8 @@ function requestsPage({ paths, components }: Description): string {
       NOTATION,
     '## Operations',
     'Method and path with the names of its query (scope of the API key; `MD5`: also takes the older signature), body → ' +
-      'answer. A success is 200 where no status is shown. `{}` is a body that may be absent. Lists begin with the newest.',
+      'answer. A success is 200 where no status is shown. `{}` is a body that may be absent. Pages with a `cursor` begin ' +
+      'with the newest entry.',
     calls.map(operationLine).join('\n'),
     '## Parameters',
     parameterLines(calls).join('\n'),
