@@ -38,6 +38,8 @@ const FIRST_CONCURRENCY = 4;
 export class Reconciler {
   private isFirst = true;
   private restSec: number;
+  /** Monotonic time from which this process searches the chain again, also while the next pass is not due. */
+  private searchDueAtMs = 0;
   /** Monotonic time until which this process makes no pass after a failed one; another worker may. */
   private restsUntilMs = 0;
   /** While a due pass waits for the search: the fewest blocks left so far, and since when. */
@@ -56,22 +58,28 @@ export class Reconciler {
     this.restSec = config.worker.reconcileSec;
   }
 
-  /** Makes a pass if one is due, or if this process never made one. Returns ms until the next call. */
+  /**
+   * Makes a pass if one is due, or if this process never made one. Searches the chain every `reconcileSec`, however long
+   * the rest between passes is: an owner's act must not wait for it. Returns ms until the next call.
+   */
   async reconcile(): Promise<number> {
     await Promise.all([this.reconcilerGauges.sample(), this.nodeGauges.checkHistory()]);
     const isForced = this.isFirst;
     const restMs = Math.min(CHECK_MS, this.config.worker.reconcileSec * 1000);
     if (monotonicMs() < this.restsUntilMs) return restMs;
-    const fence = await this.reconciliationLease.take(isForced, this.restSec);
-    if (fence === undefined) return restMs;
+    const isWanted = isForced || monotonicMs() >= this.searchDueAtMs;
+    const lease = await this.reconciliationLease.take(isWanted, this.restSec);
+    if (lease === undefined) return restMs;
+    const { fence } = lease;
     const done = new AbortController();
     void this.reconciliationLease.keepUntil(fence, done.signal);
     let isMade = false;
     let left: number | undefined;
     let report: Report | undefined;
     try {
+      this.searchDueAtMs = monotonicMs() + this.config.worker.reconcileSec * 1000;
       left = await this.chainSearch.search();
-      if (this.isPassDue(left)) {
+      if ((isForced || lease.isPassDue) && this.isSearchOver(left)) {
         report = await this.passOrPostpone(fence, isForced ? FIRST_CONCURRENCY : 1);
         isMade = true;
         await this.chainSearch.reclaimOrphans();
@@ -94,7 +102,7 @@ export class Reconciler {
    * Returns false while the search advances: judging would report errors that the search is about to correct. Returns
    * true once the search is at the head, cannot continue, or makes no progress.
    */
-  private isPassDue(left: number | undefined): boolean {
+  private isSearchOver(left: number | undefined): boolean {
     if (left === undefined || left === 0) {
       this.searchWait = undefined;
       return true;

@@ -12,11 +12,13 @@ const LEASE_MAX_MS = 600_000;
 
 const LEASE_IS_FREE = leaseIsFree('lease_until', '$1');
 
+/** $3: seconds from one pass to the next. */
+const PASS_IS_DUE = `(passed_at IS NULL OR passed_at <= clock_timestamp() - $3 * interval '1 second'
+  OR passed_at > clock_timestamp() + interval '1 second')`;
+
 const TAKE_LEASE = `UPDATE reconcile_state s SET lease_until = clock_timestamp() + $1 * interval '1 second', fence = fence + 1
-  WHERE ${LEASE_IS_FREE}
-    AND ($2 OR passed_at IS NULL OR passed_at <= clock_timestamp() - $3 * interval '1 second'
-      OR passed_at > clock_timestamp() + interval '1 second')
-  RETURNING fence`;
+  WHERE ${LEASE_IS_FREE} AND ($2 OR ${PASS_IS_DUE})
+  RETURNING fence, ${PASS_IS_DUE} AS "isPassDue"`;
 
 /** Requires a lease: a renewal that arrives after the lease's end must not revive it. */
 const RENEW_LEASE = `UPDATE reconcile_state SET lease_until = clock_timestamp() + $2 * interval '1 second'
@@ -25,6 +27,11 @@ const RENEW_LEASE = `UPDATE reconcile_state SET lease_until = clock_timestamp() 
 const END_LEASE = `UPDATE reconcile_state SET lease_until = NULL,
     passed_at = CASE WHEN $2 THEN clock_timestamp() ELSE passed_at END WHERE fence = $1 RETURNING passed_at`;
 
+interface TakenLease {
+  readonly fence: number;
+  readonly isPassDue: boolean;
+}
+
 @Injectable()
 export class ReconciliationLease {
   constructor(
@@ -32,10 +39,10 @@ export class ReconciliationLease {
     private readonly log: Log,
   ) {}
 
-  /** Takes the lease if it is free and a pass is due after `restSec`, or `isForced`. Returns its fence. */
-  async take(isForced: boolean, restSec: number): Promise<number | undefined> {
-    const [lease] = await this.database.query<{ fence: number }>(TAKE_LEASE, [LEASE_SEC, isForced, restSec]);
-    return lease?.fence;
+  /** Takes the lease if it is free and a pass is due `restSec` after the last one, or if the lease is `wanted` anyway. */
+  async take(wanted: boolean, restSec: number): Promise<TakenLease | undefined> {
+    const [lease] = await this.database.query<TakenLease>(TAKE_LEASE, [LEASE_SEC, wanted, restSec]);
+    return lease;
   }
 
   async keepUntil(fence: number, done: AbortSignal): Promise<void> {

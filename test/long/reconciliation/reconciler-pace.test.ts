@@ -2,6 +2,7 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { jest } from '@jest/globals';
 import { JudgedRecords } from '../../../src/modules/reconciliation/judged-records.js';
 import { Reconciler } from '../../../src/modules/reconciliation/reconciler.js';
+import { sleep } from '../../../src/platform/support/clock.js';
 import { until } from '../../../packages/local/src/wait.js';
 import { ReconciliationFixture } from '../../support/worker/reconciliation-fixture.js';
 
@@ -79,6 +80,36 @@ it('a pass that waited for slow nodes is followed by the next one without an ext
     return (await passedAt()) === first ? undefined : true;
   };
   await until(next, LIMIT_MS, 'the next pass');
+});
+
+it('a foreign act is matched with its rental while the next pass waits after a slow one', async () => {
+  const receiver = fixture.service.accounts[1]!.address;
+  const order = await fixture.rent(receiver, 65_000, 3600);
+  const [leg] = await fixture.database.query<{ wallet: string; sun: bigint }>(
+    `SELECT w.address AS wallet, l.amount_sun AS sun FROM leg l JOIN pool_wallet w ON w.id = l.wallet_id
+      WHERE l.order_id = $1`,
+    [order],
+  );
+  let pass = Promise.resolve();
+  await fixture.database.transaction(async (tx) => {
+    // Only judging the records reads it: the rest is ten times as long as the wait.
+    await tx.query('LOCK TABLE credit_entry IN ACCESS EXCLUSIVE MODE');
+    pass = fixture.pass();
+    await sleep(6000);
+  });
+  await pass;
+  const { passed_at: passedAt } = await turn();
+  await fixture.undelegateForeign(leg!.wallet, receiver, Number(leg!.sun));
+  const isMatched = async (): Promise<true | undefined> => {
+    await fixture.look();
+    const [row] = await fixture.database.query<{ isMatched: boolean }>(
+      `SELECT reclaimed_at IS NOT NULL AS "isMatched" FROM orders WHERE id = $1`,
+      [order],
+    );
+    return row!.isMatched || undefined;
+  };
+  await until(isMatched, LIMIT_MS, 'the act being matched');
+  expect((await turn()).passed_at).toBe(passedAt);
 });
 
 it('a pass that outlasts its lease keeps its turn, and its findings stay visible', async () => {

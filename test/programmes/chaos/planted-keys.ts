@@ -191,6 +191,13 @@ export const PLANTED_KEYS: readonly PlantedBug[] = [
     ),
   },
   {
+    name: 'the chain is searched only as often as records are judged',
+    changes: one('modules/reconciliation/reconciler.ts', 'isForced || monotonicMs() >= this.searchDueAtMs', 'isForced'),
+    test: long('reconciliation/reconciler-pace')(
+      'a foreign act is matched with its rental while the next pass waits after a slow one',
+    ),
+  },
+  {
     name: 'the reconciler rests for what it waited for nodes',
     changes: one(
       'modules/reconciliation/reconciler.ts',
