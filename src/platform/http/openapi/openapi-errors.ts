@@ -17,7 +17,7 @@ export const ERROR_TOPICS = {
     },
     INVALID_SIGNATURE: {
       cause:
-        'The signature does not match the request and key, or the project does not exist. Usual causes: unsorted keys, or a body changed after signing',
+        'The signature does not match the request and key, or the project does not exist. Often the body changed after signing',
       remedy: '[Check your signature](check-your-signature.md). `GET /v1/requests` may name the mistake.',
     },
     SIGNATURE_TIMESTAMP_OUT_OF_RANGE: {
@@ -27,8 +27,7 @@ export const ERROR_TOPICS = {
     },
     SIGNATURE_REPLAYED: {
       cause: 'This nonce was already used',
-      remedy:
-        'Use a new nonce for every request. If an earlier attempt may have arrived, treat a purchase as unknown: same key, new signature.',
+      remedy: 'Use a new nonce for every request. A purchase may have arrived: repeat it with the same key.',
     },
     HMAC_REQUIRED: {
       cause: 'The path, the project or `metadata` accepts only signatures by HMAC',
@@ -39,7 +38,7 @@ export const ERROR_TOPICS = {
       remedy: 'Use another key, or have the operator widen this one.',
     },
     SOURCE_NOT_ALLOWED: {
-      cause: 'The project or the key does not allow requests from this IP address',
+      cause: 'The project or the key does not allow this IP address',
       remedy: 'Send from an allowed address, or have the operator add this one.',
     },
     PROJECT_FROZEN: {
@@ -51,10 +50,10 @@ export const ERROR_TOPICS = {
     INVALID_REQUEST: {
       cause:
         'The request is unreadable, or a member, parameter or `Idempotency-Key` is unknown, missing, repeated or wrong',
-      remedy: '`details` names each. Correct your program; do not repeat.',
+      remedy: '`details` names each. Correct your program.',
     },
     IDEMPOTENCY_KEY_REQUIRED: {
-      cause: 'This purchase requires an `Idempotency-Key`: the project demands it, or it is `rent` or an extension',
+      cause: 'The project, `rent` or an extension requires an `Idempotency-Key`',
       remedy: 'Send one: [retries](retries.md).',
     },
     QUOTE_REQUIRED: {
@@ -84,7 +83,7 @@ export const ERROR_TOPICS = {
     PAYLOAD_TOO_LARGE: { cause: 'The body is larger than 16 KiB (a simulation: 128 KiB)', remedy: 'Send less.' },
     UNSUPPORTED_MEDIA_TYPE: {
       cause: 'The body is not application/json in UTF-8, or it is compressed',
-      remedy: 'Set `Content-Type: application/json`, and do not compress.',
+      remedy: 'Send `Content-Type: application/json`, uncompressed.',
     },
     HEADERS_TOO_LARGE: {
       cause: 'The headers are larger than 8 KiB',
@@ -93,20 +92,19 @@ export const ERROR_TOPICS = {
   },
   'The purchase': {
     INSUFFICIENT_CREDITS: {
-      cause:
-        'The charge (`needed_credits`) exceeds what the balance (prepaid) or the debt limit (postpaid) leaves (`available_credits`)',
+      cause: 'The charge (`needed_credits`) exceeds what the balance or the debt limit leaves (`available_credits`)',
       remedy:
-        'Prepaid: [pay in](paying-in.md). Postpaid: pay what is owed, or ask the operator to raise the limit. Then send the same with the same key.',
+        '[Pay in](paying-in.md), or have the operator raise the debt limit. Then send the same with the same key.',
     },
     SPEND_CAP_REACHED: {
       cause:
-        'The charge (`needed_credits`) exceeds what the daily cap of the project or of this API key leaves (`available_credits`)',
+        'The charge (`needed_credits`) exceeds what the daily cap of the project or key leaves (`available_credits`)',
       remedy: 'Wait for the next UTC day, or have the operator raise the cap.',
     },
     NOT_WORTH_RENTING: {
       cause: 'Renting costs no less than burning TRX now',
       remedy:
-        'Burn, rent for a shorter time, or rent more: `msg` names the smallest amount worth renting. For a wallet that sends daily, send `expected_uses`.',
+        'Burn, rent for a shorter time, or more: `msg` names the smallest amount. For a wallet that sends daily, send `expected_uses`.',
     },
     QUOTE_EXPIRED: { cause: 'The quote has expired', remedy: 'Request a new quote. The key is free.' },
     QUOTE_ALREADY_USED: {
@@ -152,13 +150,13 @@ export const ERROR_TOPICS = {
   },
   Temporary: {
     RATE_LIMITED: {
-      cause: 'Too many requests in a minute, too many open requests, or too many wrong signatures from this IP address',
+      cause: 'Too many requests in a minute, open requests, or wrong signatures from this IP address',
       remedy: 'Wait for `Retry-After`. Orders are never refused for their rate.',
     },
     INTERNAL_ERROR: {
       cause: 'The service failed unexpectedly',
       remedy:
-        'A purchase is **unknown**: send the same request with the `key` of the answer; read one that begins with `nonce_`. Give the operator the `request_id`.',
+        'A purchase is **unknown**: send the same with the `key` of the answer, or read one that begins with `nonce_`. Give the operator the `request_id`.',
     },
     TOPUP_NOT_CONFIGURED: {
       cause: 'The service sells no credits through its API, or this is a test project',
@@ -184,7 +182,7 @@ export const ERROR_TOPICS = {
       cause:
         'The database is away or slow, prices are not known yet, a queue is full, or the first request of a key still runs after 10 s',
       remedy:
-        'A purchase is **unknown**: wait for `Retry-After`, then send the same request with the `key` of the answer; read one that begins with `nonce_`.',
+        'A purchase is **unknown**: wait for `Retry-After`, then send the same with the `key` of the answer, or read one that begins with `nonce_`.',
     },
   },
 } as const satisfies Readonly<Record<string, Readonly<Partial<Record<ErrorCode, ErrorHelp>>>>>;
