@@ -48,6 +48,7 @@ import { AuditController } from './audit.controller.js';
 import { AuditList } from './audit-list.js';
 import { AutoDelegationAnswers } from './auto-delegation-answers.js';
 import { AutoDelegationPagesController } from './auto-delegations.controller.js';
+import { ConsolePurchases } from './console-purchases.js';
 import { CreditRequestLines } from './credit-request-lines.js';
 import { CreditsController } from './credits.controller.js';
 import { CsvAnswers } from './csv-answers.js';
@@ -73,7 +74,7 @@ import { ProjectScopeInterceptor } from './project-scope.interceptor.js';
 import { ProjectSettingsController } from './project-settings.controller.js';
 import { ProjectsController } from './projects.controller.js';
 import { PurchasesController } from './purchases.controller.js';
-import { ConsolePurchases } from './purchases.service.js';
+import { PurchasePreviews } from './purchase-previews.js';
 import { RecordsController } from './records.controller.js';
 import { SaleRecords } from './sale-records.js';
 import { OperatorSearchController, ProjectSearchController } from './search.controller.js';
@@ -170,6 +171,7 @@ export class ConsoleDataModule {
         SpanFigures,
         PricePreviews,
         PurchaseOutcomes,
+        PurchasePreviews,
         PurchaseQueue,
         RateHistory,
         SaleRecords,

@@ -8,6 +8,7 @@ import { MarketState } from '../../platform/database/entities/market-state.entit
 import type { OrderMetadata } from '../orders/order-labels.js';
 import { MEASURED_USE, type MeasuredUseRow } from '../orders/measured-use.js';
 import type { CompensationRow, ExtensionRow, LegRow } from '../orders/order-rows.js';
+import { notFound } from './answers.js';
 import { END_CLOCK } from './chain-time.js';
 import { DELIVERED_IN, type OrderListRow } from './order-list.js';
 
@@ -148,6 +149,13 @@ export class OrderRecordReader {
     if (byKey !== undefined || !/^\d{1,18}$/.test(keyOrNumber)) return byKey;
     const [byNumber] = await this.database.query<OrderRecord>(`${ORDER} AND o.id = $2`, [projectId, keyOrNumber]);
     return byNumber;
+  }
+
+  /** Finds an order as `find` does. Throws NOT_FOUND without one. */
+  async read(projectId: string, keyOrNumber: string): Promise<OrderRecord> {
+    const order = await this.find(projectId, keyOrNumber);
+    if (order === undefined) throw notFound('order');
+    return order;
   }
 
   async load(order: OrderRecord): Promise<OrderRecords> {

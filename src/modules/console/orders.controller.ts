@@ -8,7 +8,6 @@ import { OrderHistory } from '../orders/order-history.js';
 import { describeStanding } from '../orders/order-standing.js';
 import { Projects } from '../projects/projects.js';
 import { Replica } from '../../platform/database/replica.js';
-import { notFound } from './answers.js';
 import { Authority, type ConsoleCaller } from './authority.js';
 import { Person } from './caller.js';
 import { CsvAnswers } from './csv-answers.js';
@@ -93,7 +92,7 @@ export class OrdersController {
     @Param('project_id') project: string,
     @Param('key') key: string,
   ): Promise<OrderStory> {
-    const order = await this.find(project, key);
+    const order = await this.records.read(project, key);
     const records = await this.records.load(order);
     const operator = caller.audience === 'operator' ? await this.forOperator(project, order) : undefined;
     return orderPageOf(records, this.config, operator);
@@ -102,7 +101,7 @@ export class OrdersController {
   @Get('orders/:key/refund')
   @Authority(READS)
   async refund(@Param('project_id') project: string, @Param('key') key: string): Promise<RefundReason> {
-    const reason = refundOf(await this.records.load(await this.find(project, key)));
+    const reason = refundOf(await this.records.load(await this.records.read(project, key)));
     if (reason === undefined) throw new ApiError('NOT_FOUND', 'This order was not refunded.');
     return reason;
   }
@@ -115,12 +114,6 @@ export class OrdersController {
     const { status, state, kind, receiver, reference, from, to } = query;
     const filter = { projectId, status, state, kind, receiver, reference, from, to };
     return (on, before, limit) => ordersBefore<Row>(on, filter, { before, limit, details });
-  }
-
-  private async find(project: string, key: string): Promise<OrderRecord> {
-    const order = await this.records.find(project, key);
-    if (order === undefined) throw notFound('order');
-    return order;
   }
 
   private async forOperator(project: string, { id }: OrderRecord): Promise<OperatorOrder> {

@@ -12,7 +12,7 @@ import { IsText, IsTronAddress, Optional } from '../../platform/http/body/member
 import { priceDirect, priceTime } from '../quotes/direct-price.js';
 import { IsDuration, IsEnergy } from '../quotes/quote.dto.js';
 import { callOf, SimulateRequest } from '../simulation/simulate.dto.js';
-import { money, notFound } from './answers.js';
+import { money } from './answers.js';
 import { Authority } from './authority.js';
 import type {
   PlaygroundCall,
@@ -102,8 +102,7 @@ export class PlaygroundController {
     @Param('project_id') project: string,
     @Body() { order: key, duration_sec: seconds }: TryExtensionRequest,
   ): Promise<PlaygroundExtension> {
-    const order = await this.orders.find(project, key);
-    if (order === undefined) throw notFound('order');
+    const order = await this.orders.read(project, key);
     if (!isRunning(order) || order.energy === null) {
       throw new ConsoleError('CONFLICT', 'This rental cannot be extended: it must be final and still running.');
     }

@@ -1,5 +1,6 @@
 /** The limits of a project's purchases in the console, and the sentence for the one that a price exceeds. */
 import { usdOfCredits } from '../../domain/conversion.js';
+import { ApiError } from '../../domain/errors.js';
 import type { Credits } from '../../domain/units.js';
 import type { Queryable } from '../../platform/database/database.js';
 import { consoleKeyId } from '../projects/console-key-id.js';
@@ -30,8 +31,10 @@ const LIMITS = {
    WHERE p.id = $1`,
 };
 
-export async function purchaseLimitsOf(on: Queryable, projectId: string): Promise<PurchaseLimits | undefined> {
+/** Throws NOT_FOUND without the project. */
+export async function purchaseLimitsOf(on: Queryable, projectId: string): Promise<PurchaseLimits> {
   const [limits] = await on.query<PurchaseLimits>(LIMITS, [projectId, consoleKeyId(projectId)]);
+  if (limits === undefined) throw new ApiError('NOT_FOUND', 'No project has this id.');
   return limits;
 }
 

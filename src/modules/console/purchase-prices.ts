@@ -6,6 +6,8 @@ import { energy, toJsonInteger, type Energy, type Sun } from '../../domain/units
 import { marginFor, sunForEnergy, sunOfOneEnergy } from '../pool/energy-ratio.js';
 import { floorOf, priceDirect, type PricedTime } from '../quotes/direct-price.js';
 import type { OrderTerms } from '../orders/purchase.js';
+import { playedRefusal } from '../orders/receiver.js';
+import { testAddressRefusal } from '../quotes/test-receivers.js';
 import { money } from './answers.js';
 import { obstacleOf, type PurchaseLimits } from './purchase-limits.js';
 import type { PurchasePreview, WantedPurchase } from './purchase-shapes.js';
@@ -67,4 +69,12 @@ export function priceRose(): ApiError {
     'QUOTE_EXPIRED',
     'The price has changed, and nothing was bought. Go back and check the new price.',
   );
+}
+
+/**
+ * Returns the refusal of a receiver that is known without a node; undefined without one. The delivery finds an address
+ * that is not on chain.
+ */
+export function receiverRefusal(address: string, isTest: boolean): ApiError | undefined {
+  return isTest ? playedRefusal(address, 'rental') : testAddressRefusal(address, false);
 }

@@ -7,6 +7,8 @@ import { credits } from '../../domain/units.js';
 import { ConsoleKeys } from '../projects/console-keys.js';
 import { Authority, type ConsoleCaller } from './authority.js';
 import { authorOf, Person } from './caller.js';
+import { ConsolePurchases } from './console-purchases.js';
+import { PurchasePreviews } from './purchase-previews.js';
 import type { Purchased, PurchasePreview, PurchaseTerms } from './purchase-shapes.js';
 import {
   ExtensionPurchaseRequest,
@@ -16,7 +18,6 @@ import {
   WantedExtensionRequest,
   WantedPurchaseRequest,
 } from './purchases.dto.js';
-import { ConsolePurchases } from './purchases.service.js';
 
 const READS = { merchant: ['owner', 'member'], scope: 'project' } as const;
 const WRITES = { merchant: ['owner'], scope: 'project', again: true } as const;
@@ -26,6 +27,7 @@ const ASKS = { merchant: ['owner'], scope: 'project' } as const;
 @Controller('api/projects/:project_id/purchases')
 export class PurchasesController {
   constructor(
+    private readonly previews: PurchasePreviews,
     private readonly purchases: ConsolePurchases,
     private readonly keys: ConsoleKeys,
   ) {}
@@ -33,7 +35,7 @@ export class PurchasesController {
   @Get()
   @Authority(READS)
   async terms(@Param('project_id') project: string, @Query() { key }: PurchaseQuery): Promise<PurchaseTerms> {
-    return this.purchases.terms(project, key);
+    return this.previews.terms(project, key);
   }
 
   @Post('cap')
@@ -45,7 +47,7 @@ export class PurchasesController {
     @Body() { daily_cap_credits: cap }: PurchaseCapRequest,
   ): Promise<PurchaseTerms> {
     await this.keys.setCap(project, cap === undefined ? undefined : credits(cap), authorOf(caller));
-    return this.purchases.terms(project, undefined);
+    return this.previews.terms(project, undefined);
   }
 
   @Post('preview')
@@ -55,7 +57,7 @@ export class PurchasesController {
     @Param('project_id') project: string,
     @Body() request: WantedPurchaseRequest,
   ): Promise<PurchasePreview> {
-    return this.purchases.preview(project, request);
+    return this.previews.preview(project, request);
   }
 
   @Post()
@@ -76,7 +78,7 @@ export class PurchasesController {
     @Param('project_id') project: string,
     @Body() request: WantedExtensionRequest,
   ): Promise<PurchasePreview> {
-    return this.purchases.extensionPreview(project, request);
+    return this.previews.extensionPreview(project, request);
   }
 
   @Post('extension')

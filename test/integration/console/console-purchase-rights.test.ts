@@ -145,7 +145,7 @@ describe('a stolen connection of the console', () => {
       `SELECT extend_order(gen_random_uuid(), gen_random_uuid(), 'k', 'x', 1, 1, 1, 1, 1, null, 1, null, null)`,
     ],
     ['forget what was spent', 'UPDATE api_key SET spent_credits = 0'],
-    ['judge a session itself', `SELECT console_buyer(gen_random_uuid())`],
+    ['judge a session itself', `SELECT console_buyer(gen_random_uuid(), 'k')`],
     ['change a balance', 'UPDATE credit_account SET balance_credits = 1'],
   ])('may not %s', async (_what, statement) => {
     const outcome = await inRole(mine.of.merchant, async (client) => {

@@ -203,9 +203,8 @@ END $$;
 REVOKE EXECUTE ON FUNCTION buy_for_auto_delegation FROM PUBLIC;
 
 -- Takes an order that an owner confirmed in a console, for the project that the transaction names, and records the act.
--- The project's key for consoles pays: its daily cap is the cap of all such purchases. Its id follows from the project's
--- (console-key.ts). With the owner's rights; a refusal leaves nothing behind. The other arguments are those of
--- take_order.
+-- The project's key for consoles pays: its daily cap is the cap of all such purchases. With the owner's rights; a refusal
+-- leaves nothing behind. The other arguments are those of take_order.
 CREATE OR REPLACE FUNCTION buy_in_console(
   p_session uuid, p_key text, p_hash bytea, p_receiver text, p_energy bigint, p_duration integer, p_price bigint,
   p_credits bigint, p_rate bigint, p_amount bigint, p_leg_slack bigint, p_legs_max integer, p_refusal text,
@@ -213,19 +212,13 @@ CREATE OR REPLACE FUNCTION buy_in_console(
   OUT refusal text, OUT created boolean, OUT order_id bigint, OUT same_request boolean
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
-  v_project uuid;
-  v_email text;
-  v_api_key uuid;
+  v_buyer record;
   v_refusal text := p_refusal;
 BEGIN
-  SELECT b.project, b.email INTO v_project, v_email FROM console_buyer(p_session) b;
-  v_api_key := md5('console purchases of ' || v_project)::uuid;
-  IF p_key !~ '^console_[0-9a-f-]{36}$' THEN
-    RAISE EXCEPTION 'INVALID_REQUEST' USING ERRCODE = 'ER001';
-  END IF;
+  SELECT * INTO v_buyer FROM console_buyer(p_session, p_key);
   -- Applied after a replay, as every known refusal is.
   IF v_refusal IS NULL THEN
-    v_refusal := console_purchase_fault(v_api_key, p_energy, p_duration, p_price, p_credits, p_rate);
+    v_refusal := console_purchase_fault(v_buyer.api_key, p_energy, p_duration, p_price, p_credits, p_rate);
   END IF;
   -- TRON: energy moves only between different accounts. A console cannot read the wallets.
   IF v_refusal IS NULL AND EXISTS (SELECT FROM pool_wallet w WHERE w.address = p_receiver) THEN
@@ -240,7 +233,7 @@ BEGIN
   END IF;
   SELECT t.refusal, t.created, t.order_id, t.same_request INTO refusal, created, order_id, same_request
     FROM take_order(
-      p_project => v_project, p_api_key => v_api_key, p_key => p_key, p_hash => p_hash, p_kind => 'rental',
+      p_project => v_buyer.project, p_api_key => v_buyer.api_key, p_key => p_key, p_hash => p_hash, p_kind => 'rental',
       p_quote => NULL, p_quote_expires => NULL, p_receiver => p_receiver, p_energy => p_energy,
       p_duration => p_duration, p_price => p_price, p_credits => p_credits, p_rate => p_rate, p_amount => p_amount,
       p_leg_slack => p_leg_slack, p_refusal => v_refusal, p_request_id => p_request_id, p_legs_max => p_legs_max,
@@ -248,7 +241,7 @@ BEGIN
       p_max_fee_limit => p_max_fee_limit) t;
   IF created THEN
     INSERT INTO audit_log (actor, action, subject, reason, detail)
-    VALUES (v_email, 'orders.buy', v_project::text, 'in the merchants’ console', jsonb_build_object(
+    VALUES (v_buyer.email, 'orders.buy', v_buyer.project::text, 'in the merchants’ console', jsonb_build_object(
       'order', order_id::text, 'key', p_key, 'credits', p_credits::text, 'energy', p_energy::text,
       'durationSec', p_duration::text, 'receiver', p_receiver));
   END IF;
@@ -450,17 +443,24 @@ $$;
 
 REVOKE EXECUTE ON FUNCTION console_audience FROM PUBLIC;
 
--- Returns the project that the transaction names, and the e-mail of its owner who signed in within the last minutes.
--- Raises KEY_SCOPE for any other session. The guard of the route judges first; the minute more is for the way here.
-CREATE OR REPLACE FUNCTION console_buyer(p_session uuid, OUT project uuid, OUT email text) LANGUAGE plpgsql STABLE AS $$
+-- Returns the project that the transaction names, the id of its key for consoles (console-key-id.ts), and the e-mail of
+-- the owner of the session. Raises KEY_SCOPE unless an owner of the project signed in within the last eleven minutes.
+-- The console allows ten, and its statement may start up to a minute after that check. Raises INVALID_REQUEST unless
+-- p_key is the key of a form.
+CREATE OR REPLACE FUNCTION console_buyer(
+  p_session uuid, p_key text, OUT project uuid, OUT api_key uuid, OUT email text
+) LANGUAGE plpgsql STABLE AS $$
 BEGIN
-  SELECT m.project_id, p.email INTO project, email
+  SELECT m.project_id, md5('console purchases of ' || m.project_id)::uuid, p.email INTO project, api_key, email
     FROM console_session s JOIN membership m ON m.person_id = s.person_id JOIN person p ON p.id = s.person_id
    WHERE s.id = p_session AND s.audience = 'merchant' AND s.stage = 'signed_in'
      AND s.authenticated_at > clock_timestamp() - interval '11 minutes'
      AND m.role = 'owner' AND m.project_id = nullif(current_setting('energy.project', true), '')::uuid;
   IF NOT FOUND THEN
     RAISE EXCEPTION 'KEY_SCOPE' USING ERRCODE = 'ER001';
+  END IF;
+  IF p_key !~ '^console_[0-9a-f-]{36}$' THEN
+    RAISE EXCEPTION 'INVALID_REQUEST' USING ERRCODE = 'ER001';
   END IF;
 END $$;
 
@@ -738,29 +738,23 @@ CREATE OR REPLACE FUNCTION extend_in_console(
   OUT created boolean, OUT same_request boolean
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
-  v_project uuid;
-  v_email text;
-  v_api_key uuid;
+  v_buyer record;
   v_refusal text := p_refusal;
 BEGIN
-  SELECT b.project, b.email INTO v_project, v_email FROM console_buyer(p_session) b;
-  v_api_key := md5('console purchases of ' || v_project)::uuid;
-  IF p_key !~ '^console_[0-9a-f-]{36}$' THEN
-    RAISE EXCEPTION 'INVALID_REQUEST' USING ERRCODE = 'ER001';
-  END IF;
+  SELECT * INTO v_buyer FROM console_buyer(p_session, p_key);
   IF v_refusal IS NULL THEN
-    v_refusal := console_purchase_fault(v_api_key, (SELECT o.energy FROM open_orders o
-      WHERE o.id = p_order AND o.project_id = v_project), p_duration, p_price, p_credits, p_rate);
+    v_refusal := console_purchase_fault(v_buyer.api_key, (SELECT o.energy FROM open_orders o
+      WHERE o.id = p_order AND o.project_id = v_buyer.project), p_duration, p_price, p_credits, p_rate);
   END IF;
   SELECT x.created, x.same_request INTO created, same_request
     FROM extend_order(
-      p_project => v_project, p_api_key => v_api_key, p_key => p_key, p_hash => p_hash, p_order => p_order,
+      p_project => v_buyer.project, p_api_key => v_buyer.api_key, p_key => p_key, p_hash => p_hash, p_order => p_order,
       p_duration => p_duration, p_price => p_price, p_credits => p_credits, p_rate => p_rate, p_head => p_head,
       p_longest => p_longest, p_refusal => v_refusal, p_request_id => p_request_id, p_lock_ms => p_lock_ms,
       p_expected_uses => p_expected_uses, p_fee_limit => p_fee_limit, p_fee_limit_capped => p_fee_limit_capped) x;
   IF created THEN
     INSERT INTO audit_log (actor, action, subject, reason, detail)
-    VALUES (v_email, 'orders.extend', v_project::text, 'in the merchants’ console', jsonb_build_object(
+    VALUES (v_buyer.email, 'orders.extend', v_buyer.project::text, 'in the merchants’ console', jsonb_build_object(
       'order', p_order::text, 'key', p_key, 'credits', p_credits::text, 'durationSec', p_duration::text));
   END IF;
 END $$;

@@ -8,29 +8,23 @@ CREATE OR REPLACE FUNCTION extend_in_console(
   OUT created boolean, OUT same_request boolean
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
-  v_project uuid;
-  v_email text;
-  v_api_key uuid;
+  v_buyer record;
   v_refusal text := p_refusal;
 BEGIN
-  SELECT b.project, b.email INTO v_project, v_email FROM console_buyer(p_session) b;
-  v_api_key := md5('console purchases of ' || v_project)::uuid;
-  IF p_key !~ '^console_[0-9a-f-]{36}$' THEN
-    RAISE EXCEPTION 'INVALID_REQUEST' USING ERRCODE = 'ER001';
-  END IF;
+  SELECT * INTO v_buyer FROM console_buyer(p_session, p_key);
   IF v_refusal IS NULL THEN
-    v_refusal := console_purchase_fault(v_api_key, (SELECT o.energy FROM open_orders o
-      WHERE o.id = p_order AND o.project_id = v_project), p_duration, p_price, p_credits, p_rate);
+    v_refusal := console_purchase_fault(v_buyer.api_key, (SELECT o.energy FROM open_orders o
+      WHERE o.id = p_order AND o.project_id = v_buyer.project), p_duration, p_price, p_credits, p_rate);
   END IF;
   SELECT x.created, x.same_request INTO created, same_request
     FROM extend_order(
-      p_project => v_project, p_api_key => v_api_key, p_key => p_key, p_hash => p_hash, p_order => p_order,
+      p_project => v_buyer.project, p_api_key => v_buyer.api_key, p_key => p_key, p_hash => p_hash, p_order => p_order,
       p_duration => p_duration, p_price => p_price, p_credits => p_credits, p_rate => p_rate, p_head => p_head,
       p_longest => p_longest, p_refusal => v_refusal, p_request_id => p_request_id, p_lock_ms => p_lock_ms,
       p_expected_uses => p_expected_uses, p_fee_limit => p_fee_limit, p_fee_limit_capped => p_fee_limit_capped) x;
   IF created THEN
     INSERT INTO audit_log (actor, action, subject, reason, detail)
-    VALUES (v_email, 'orders.extend', v_project::text, 'in the merchants’ console', jsonb_build_object(
+    VALUES (v_buyer.email, 'orders.extend', v_buyer.project::text, 'in the merchants’ console', jsonb_build_object(
       'order', p_order::text, 'key', p_key, 'credits', p_credits::text, 'durationSec', p_duration::text));
   END IF;
 END $$;

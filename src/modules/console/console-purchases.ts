@@ -11,39 +11,18 @@ import { ApiError, invariant, messageOf } from '../../domain/errors.js';
 import { energy } from '../../domain/units.js';
 import { PurchaseOutcomes } from '../orders/purchase-outcomes.js';
 import { PurchaseQueue } from '../orders/purchase-queue.js';
-import { playedRefusal } from '../orders/receiver.js';
 import { keyReused, refusalNamed } from '../orders/refusals.js';
 import { requestHash } from '../orders/request-hash.js';
 import { StatementRepeater } from '../orders/statement-repeater.js';
 import { priceTime } from '../quotes/direct-price.js';
-import { Prices } from '../quotes/prices.js';
 import { usesOf } from '../quotes/quote.dto.js';
-import { testAddressRefusal } from '../quotes/test-receivers.js';
-import { given, money, notFound } from './answers.js';
 import type { ConsoleCaller } from './authority.js';
-import { isRunning } from './order-page.js';
-import { OrderRecordReader, type OrderRecord } from './order-records.js';
+import { OrderRecordReader } from './order-records.js';
 import { obstacleOf, purchaseLimitsOf, type PurchaseLimits } from './purchase-limits.js';
-import { assertConfirmed, orderTermsOf, previewOf, priceRose } from './purchase-prices.js';
-import type {
-  ConfirmedExtension,
-  ConfirmedPurchase,
-  Purchased,
-  PurchasePreview,
-  PurchaseTerms,
-  WantedExtension,
-  WantedPurchase,
-} from './purchase-shapes.js';
+import { assertConfirmed, orderTermsOf, priceRose, receiverRefusal } from './purchase-prices.js';
+import type { ConfirmedExtension, ConfirmedPurchase, Purchased } from './purchase-shapes.js';
 import { buyInConsole, extendInConsole, type MadePurchase } from './purchase-statements.js';
 import { SaleRecords } from './sale-records.js';
-
-/** The order of a form's key: its own, or the one that it extended. */
-const BOUGHT = {
-  name: 'console_bought',
-  text: `SELECT o.key FROM orders o WHERE o.project_id = $1 AND o.key = $2
-    UNION ALL SELECT o.key FROM order_extension x JOIN orders o ON o.id = x.order_id
-     WHERE x.project_id = $1 AND x.key = $2 LIMIT 1`,
-};
 
 /** The figures of a refusal that is known before the statement, which a replay precedes. */
 interface Prepared<Terms> {
@@ -67,7 +46,6 @@ export class ConsolePurchases {
   constructor(
     private readonly database: Database,
     private readonly sales: SaleRecords,
-    private readonly prices: Prices,
     private readonly orders: OrderRecordReader,
     private readonly queue: PurchaseQueue,
     private readonly repeater: StatementRepeater,
@@ -76,61 +54,11 @@ export class ConsolePurchases {
     private readonly log: Log,
   ) {}
 
-  /** Returns the amounts, durations and limits of a form. `key`: the form's own key, to find its order. */
-  async terms(projectId: string, key: string | undefined): Promise<PurchaseTerms> {
-    const limits = await this.limitsOf(projectId);
-    const { balance_credits: balance, console_cap: cap, console_left: left } = limits;
-    const rows = await this.prices.list();
-    const [bought] = key === undefined ? [] : await this.database.query<{ key: string }>(BOUGHT, [projectId, key]);
-    const { warmEnergy, coldEnergy } = this.config.market;
-    return given<PurchaseTerms>({
-      amounts: { holder: warmEnergy, new_holder: coldEnergy },
-      durations: rows.map(({ durationMaxSec }) => durationMaxSec).sort((one, other) => one - other),
-      balance: money(balance),
-      cap: cap === null || left === null ? undefined : { daily: money(cap), left: money(left < 0n ? 0n : left) },
-      bought: bought?.key,
-    });
-  }
-
-  /** Throws the errors of a direct order that are known without a node. */
-  async preview(projectId: string, wanted: WantedPurchase): Promise<PurchasePreview> {
-    const limits = await this.limitsOf(projectId);
-    const refused = receiverRefusal(wanted.receive_address, limits.test);
-    if (refused !== undefined) throw refused;
-    const figures = await this.sales.figures();
-    const uses = usesOf(wanted.expected_uses, wanted.duration_sec) ?? 1;
-    const price = orderTermsOf(wanted, figures, this.config.pool.marginBps);
-    const { receive_address: receiver, duration_sec: durationSec } = wanted;
-    const priced = { receiver, amount: energy(wanted.energy), durationSec, uses, price };
-    return previewOf(priced, figures.fees.energyFeeSun, limits);
-  }
-
-  /** Throws NOT_FOUND, NOT_EXTENDABLE and the errors of an extension that are known without a node. */
-  async extensionPreview(projectId: string, wanted: WantedExtension): Promise<PurchasePreview> {
-    const limits = await this.limitsOf(projectId);
-    const order = await this.orderOf(projectId, wanted.order);
-    if (!isRunning(order) || order.energy === null) throw refusalNamed('NOT_EXTENDABLE', undefined);
-    const figures = await this.sales.figures();
-    const { duration_sec: durationSec } = wanted;
-    const uses = usesOf(wanted.expected_uses, durationSec) ?? 1;
-    const amount = energy(order.energy);
-    const price = priceTime(figures, amount, durationSec, uses);
-    const endsAt = order.ends_at === null ? undefined : new Date(order.ends_at.getTime() + durationSec * 1000);
-    return {
-      ...previewOf(
-        { receiver: order.receive_address, amount, durationSec, uses, price },
-        figures.fees.energyFeeSun,
-        limits,
-      ),
-      ...(endsAt !== undefined && { ends_at: endsAt.toISOString() }),
-    };
-  }
-
   /** Buys at most at the confirmed price, once for each key. A refusal leaves nothing behind. */
   async buy(caller: ConsoleCaller, projectId: string, request: ConfirmedPurchase): Promise<Purchased> {
     const { key, credits: confirmed, receive_address: receiveAddress, duration_sec: durationSec } = request;
     const expectedUses = usesOf(request.expected_uses, durationSec);
-    const limits = await this.limitsOf(projectId);
+    const limits = await purchaseLimitsOf(this.database, projectId);
     const { terms, refusal } = await prepared(async () => {
       const refused = receiverRefusal(receiveAddress, limits.test);
       if (refused !== undefined) throw refused;
@@ -158,8 +86,8 @@ export class ConsolePurchases {
   async extend(caller: ConsoleCaller, projectId: string, request: ConfirmedExtension): Promise<Purchased> {
     const { key, credits: confirmed, duration_sec: durationSec } = request;
     const expectedUses = usesOf(request.expected_uses, durationSec);
-    const limits = await this.limitsOf(projectId);
-    const order = await this.orderOf(projectId, request.order);
+    const limits = await purchaseLimitsOf(this.database, projectId);
+    const order = await this.orders.read(projectId, request.order);
     const { terms, refusal } = await prepared(async () => {
       if (order.energy === null) throw refusalNamed('NOT_EXTENDABLE', undefined);
       const priced = priceTime(await this.sales.figures(), energy(order.energy), durationSec, expectedUses);
@@ -219,23 +147,6 @@ export class ConsolePurchases {
     const obstacle = limits === undefined ? undefined : obstacleOf(limits, credits ?? 0n);
     return obstacle === undefined ? known : new ApiError(known.code, obstacle);
   }
-
-  private async limitsOf(projectId: string): Promise<PurchaseLimits> {
-    const limits = await purchaseLimitsOf(this.database, projectId);
-    if (limits === undefined) throw new ApiError('NOT_FOUND', 'No project has this id.');
-    return limits;
-  }
-
-  private async orderOf(projectId: string, key: string): Promise<OrderRecord> {
-    const order = await this.orders.find(projectId, key);
-    if (order === undefined) throw notFound('order');
-    return order;
-  }
-}
-
-/** The console asks no node, so that an address that is not on chain is found at delivery. */
-function receiverRefusal(address: string, isTest: boolean): ApiError | undefined {
-  return isTest ? playedRefusal(address, 'rental') : testAddressRefusal(address, false);
 }
 
 /** Returns an error of pricing as a result, since a replay takes precedence over it. */
