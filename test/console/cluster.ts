@@ -44,6 +44,8 @@ export interface ConsoleCluster {
   readonly api: string;
   readonly project: { readonly id: string; readonly name: string; readonly apiKey: string };
   readonly client: EnergyClient;
+  /** The port of this machine at which the service may deliver webhooks over http. */
+  readonly hooksPort: number;
   /** The merchant console's mail server, over TLS. The operators' console has none. */
   readonly mail: MailServer;
   readonly owner: Account;
@@ -57,11 +59,13 @@ export interface ConsoleCluster {
   readonly freshen: (account: Account, agoSec?: number) => Promise<void>;
   /** Runs `act` while the chain accepts every transaction and loses it, so that orders are refunded. */
   readonly losing: (act: () => Promise<void>) => Promise<void>;
+  /** Runs `act` while no node answers. */
+  readonly withoutNodes: (act: () => Promise<void>) => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
 export async function openCluster(): Promise<ConsoleCluster> {
-  const [store, redis] = await Promise.all([createTestDatabase(), createTestRedis()]);
+  const [store, redis, hooksPort] = await Promise.all([createTestDatabase(), createTestRedis(), freePort()]);
   const service = await World.start({
     blockMs: 300,
     solidLag: 4,
@@ -75,6 +79,9 @@ export async function openCluster(): Promise<ConsoleCluster> {
       DURATION_MIN_SEC: '60',
       TRON_EXPIRATION_SEC: '20',
       WORKER_SWEEP_MS: '200',
+      WEBHOOK_ALLOW_HTTP: 'true',
+      WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8',
+      WEBHOOK_PORTS: `443,8443,${hooksPort.toString()}`,
     },
   });
   const database = await openAsOwner(store.url);
@@ -107,6 +114,14 @@ export async function openCluster(): Promise<ConsoleCluster> {
     const answer = await fetch(`${service.controlUrl}/${action}`, { method: 'POST', body: JSON.stringify(body) });
     if (!answer.ok) throw new Error(`the chain refused ${action}: ${await answer.text()}`);
   };
+  const failing = async (kind: string, act: () => Promise<void>) => {
+    await control('faults', { faults: [{ kind }] });
+    try {
+      await act();
+    } finally {
+      await control('faults/clear');
+    }
+  };
   const invite: ConsoleCluster['invite'] = async (audience, role, email, projectId) => {
     const { token } = await new Invitations(database).invite({ audience, projectId }, { email, role }, AUTHOR);
     noteSecret('session token', token);
@@ -127,6 +142,7 @@ export async function openCluster(): Promise<ConsoleCluster> {
     api: api.baseUrl,
     project,
     client,
+    hooksPort,
     mail,
     owner: await signUp('merchant', 'owner', 'mira@acme.example', project.id),
     admin: await signUp('operator', 'admin', 'ops@energy.example'),
@@ -139,14 +155,8 @@ export async function openCluster(): Promise<ConsoleCluster> {
         [email, agoSec],
       );
     },
-    losing: async (act) => {
-      await control('faults', { faults: [{ kind: 'lie-accepted' }] });
-      try {
-        await act();
-      } finally {
-        await control('faults/clear');
-      }
-    },
+    losing: (act) => failing('lie-accepted', act),
+    withoutNodes: (act) => failing('error-before', act),
     order: (key, wanted) => buy(client, service, key, wanted),
     close: async () => {
       await browser.close();

@@ -124,31 +124,6 @@ export function settings(at: () => ConsoleCluster, see: (view: View) => View): v
     expect(await shown.innerText()).toMatch(/^\s*[\d: -]+ UTC\s*$/);
   });
 
-  it('the statement of the open month adds up, and prints alone', async () => {
-    const view = await open('/billing/statements');
-    const { page } = view;
-    await page.getByRole('link', { name: 'Statement of the open month' }).click();
-    await view.heading('Open month').waitFor();
-    const sheet = page.locator('[data-print]');
-    const shown = await sheet.innerText();
-    for (const words of ['Acme payouts', at().project.id, 'Opening balance', 'Balance until now', 'Not final']) {
-      expect(shown).toContain(words);
-    }
-    const [opening = 0n, ...moved] = (await sheet.locator('.amount-credits').allInnerTexts()).map((credits) =>
-      BigInt(credits.replace('−', '-').replaceAll(/[^-\d]/g, '')),
-    );
-    const balance = moved.pop();
-    expect(moved.reduce((sum, credits) => sum + credits, opening)).toBe(balance);
-    await page.emulateMedia({ media: 'print' });
-    expect([await sheet.isVisible(), await page.getByRole('button', { name: 'Print' }).isVisible()]).toEqual([
-      true,
-      false,
-    ]);
-    await page.emulateMedia({ media: 'screen' });
-    await page.setViewportSize({ width: 390, height: 780 });
-    expect([await view.overflow(), await view.axe()]).toEqual([0, []]);
-  });
-
   it('e-mail notifications are chosen, and the mail about an event comes over TLS', async () => {
     const view = await open('/settings/notifications');
     const { page } = view;

@@ -16,6 +16,7 @@ import './styles/base.css';
 import './styles/shell.css';
 import './styles/parts.css';
 import './styles/screens.css';
+import './styles/print.css';
 import { App } from './app.js';
 
 const root = document.getElementById('root');

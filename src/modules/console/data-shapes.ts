@@ -442,8 +442,22 @@ export interface OneStatement {
   readonly entries?: number;
   readonly totals?: Readonly<Record<LedgerKind, Money>>;
   readonly closed_at?: string;
+  /** Oldest first; absent if there are more than 10 000. */
+  readonly lines?: readonly StatementEntry[];
   /** Computed by the request, and no part of the statement; absent without a measured use. */
   readonly measured?: MeasuredSaving;
+}
+
+export interface StatementEntry {
+  readonly id: string;
+  readonly kind: LedgerKind;
+  readonly description: string;
+  readonly created_at: string;
+  readonly order_key?: string;
+  readonly reference?: string;
+  readonly credits: number;
+  /** After this entry. */
+  readonly balance: number;
 }
 
 /** Of the orders and extensions charged in a month, less those refunded in it. */

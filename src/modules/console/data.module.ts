@@ -81,6 +81,7 @@ import { OperatorSearchController, ProjectSearchController } from './search.cont
 import { Search } from './search.service.js';
 import { SourcesController } from './sources.controller.js';
 import { SpanFigures } from './span-figures.js';
+import { StatementPagesController } from './statements.controller.js';
 import { SystemController } from './system.controller.js';
 import { System } from './system.service.js';
 import { TopUpController } from './top-up.controller.js';
@@ -102,6 +103,7 @@ const FOR_BOTH = [
   ProjectSettingsController,
   RecordsController,
   SourcesController,
+  StatementPagesController,
   TopUpController,
   WebhookPagesController,
 ];

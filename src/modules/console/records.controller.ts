@@ -1,4 +1,4 @@
-/** Routes for further records of a project: ledger, statements, events, refused requests, acts. Reads only. */
+/** Routes for further records of a project: ledger, events, refused requests, acts. Reads only. */
 import { Controller, Get, Param, Query, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import type { CsvCell } from '../../platform/support/csv.js';
@@ -11,25 +11,16 @@ import { RequestHistory } from '../requests/request-history.js';
 import { refusedPageBody } from '../requests/requests.dto.js';
 import type { EntryRow } from '../statements/entry-rows.js';
 import { LedgerList } from '../statements/ledger-list.js';
-import { OpenMonths } from '../statements/open-month.js';
-import { StatementCsv } from '../statements/statement-csv.js';
-import { StatementList } from '../statements/statement-list.js';
-import { jsonOf, statementBody } from '../statements/statements.dto.js';
-import type { LedgerStatement } from '../../platform/database/entities/statement.entity.js';
 import { Replica } from '../../platform/database/replica.js';
 import { csvLine, forPeople } from '../../platform/support/csv.js';
-import { money, notFound } from './answers.js';
 import { Authority } from './authority.js';
-import type { LedgerLine, OneStatement, Page, StatementLine } from './data-shapes.js';
+import type { LedgerLine, Page } from './data-shapes.js';
 import type { AuditShape, EventShape, RefusedShape } from './integration-shapes.js';
 import { AnyText, csvHeaders, datedName, limitOf, pageFrom, TimedQuery } from './lists.js';
 import { ledgerLine } from './order-page.js';
 import { actsBefore, eventsBefore } from './project-records.js';
-import { SpanFigures } from './span-figures.js';
 
 const READS = { merchant: ['owner', 'member'], operator: ['admin', 'support'], scope: 'project' } as const;
-/** Names the open month where others have their number. */
-const OPEN = 'open';
 const CSV_ROWS_MAX = 100_000;
 const CSV_PAGE = 1000;
 const LEDGER_CSV = [
@@ -59,13 +50,9 @@ class EventsQuery extends PageQuery {
 export class RecordsController {
   constructor(
     private readonly ledger: LedgerList,
-    private readonly statements: StatementList,
-    private readonly open: OpenMonths,
-    private readonly lines: StatementCsv,
     private readonly requests: RequestHistory,
     private readonly replica: Replica,
     private readonly config: ConsoleConfig,
-    private readonly figures: SpanFigures,
   ) {}
 
   @Get('ledger')
@@ -83,38 +70,6 @@ export class RecordsController {
     @Res() response: Response,
   ): Promise<void> {
     await this.write(response, datedName('ledger'), this.entryPages(project, query));
-  }
-
-  @Get('statements')
-  @Authority(READS)
-  async statementList(@Param('project_id') project: string, @Query() query: SimpleQuery): Promise<Page<StatementLine>> {
-    const { items, nextCursor } = await this.statements.page(project, limitOf(query), query.cursor);
-    return { items: items.map(statementLine), ...(nextCursor !== undefined && { next_cursor: nextCursor }) };
-  }
-
-  @Get('statements/:file')
-  @Authority(READS)
-  async statementCsv(
-    @Param('project_id') project: string,
-    @Param('file') file: string,
-    @Res() response: Response,
-  ): Promise<void> {
-    const name = /^(\d{1,9}|open)\.csv$/.exec(file)?.[1];
-    const isOpen = name === OPEN;
-    const statement = isOpen ? (await this.open.read(project)).statement : await this.find(project, name);
-    await this.write(
-      response,
-      isOpen ? datedName('statement-until') : `statement-${statement.month.slice(0, 7)}`,
-      this.lines.pages(statement, (read) => read()),
-    );
-  }
-
-  @Get('statement/:number')
-  @Authority(READS)
-  async statement(@Param('project_id') project: string, @Param('number') number: string): Promise<OneStatement> {
-    const shown = number === OPEN ? await this.openStatement(project) : statementLine(await this.find(project, number));
-    const measured = await this.figures.savingOf(project, shown.month);
-    return { ...shown, ...(measured !== undefined && { measured }) };
   }
 
   @Get('events')
@@ -150,13 +105,6 @@ export class RecordsController {
     }));
   }
 
-  /** Throws 404. */
-  private async find(project: string, number: string | undefined): Promise<LedgerStatement> {
-    const statement = number === undefined ? undefined : await this.statements.find(project, number);
-    if (statement === undefined) throw notFound('statement');
-    return statement;
-  }
-
   private async *entryPages(project: string, query: LedgerListQuery): AsyncGenerator<string, void, undefined> {
     let cursor: string | undefined;
     let text = csvLine(LEDGER_CSV);
@@ -170,13 +118,6 @@ export class RecordsController {
       cursor = page.nextCursor;
       if (cursor === undefined) return;
     }
-  }
-
-  /** Returns the entries that are in no statement yet; without sums if there are too many. */
-  private async openStatement(project: string): Promise<OneStatement> {
-    const { statement, isWhole } = await this.open.read(project);
-    const { number: _number, closed_at: _closedAt, closing, entries, totals, ...line } = statementLine(statement);
-    return { ...line, ...(isWhole && { closing, entries, totals }) };
   }
 
   private async write(response: Response, name: string, pages: AsyncGenerator<string, void, undefined>): Promise<void> {
@@ -200,21 +141,4 @@ function cellsOf(row: EntryRow): readonly CsvCell[] {
       line.txids?.join(' '),
     ],
   ];
-}
-
-function statementLine(statement: LedgerStatement): StatementLine {
-  const { opening_credits: opening, closing_credits: closing, totals, ...body } = statementBody(jsonOf(statement));
-  return {
-    ...body,
-    opening: money(BigInt(opening)),
-    closing: money(BigInt(closing)),
-    totals: {
-      charge: money(BigInt(totals.charge)),
-      refund: money(BigInt(totals.refund)),
-      compensation: money(BigInt(totals.compensation)),
-      deposit: money(BigInt(totals.deposit)),
-      topup: money(BigInt(totals.topup)),
-      adjustment: money(BigInt(totals.adjustment)),
-    },
-  };
 }

@@ -6,6 +6,7 @@ import { Numberer } from '../../../src/modules/events/numberer.js';
 import { EventLog, type EventPage } from '../../../src/modules/events/event-log.js';
 import { Metrics } from '../../../src/platform/observability/metrics.js';
 import { CSV_COLUMNS, StatementCsv } from '../../../src/modules/statements/statement-csv.js';
+import { StatementLines } from '../../../src/modules/statements/statement-lines.js';
 import { StatementClosing } from '../../../src/modules/statements/statement-closing.js';
 import { Replica } from '../../../src/platform/database/replica.js';
 import { StatementList } from '../../../src/modules/statements/statement-list.js';
@@ -387,9 +388,8 @@ describe('over HTTP', () => {
     const statement = (await statements.find(merchant, '1'))!;
     expect([statement.lines, statement.closingCredits]).toEqual([BigInt(count), BigInt(count)]);
     let lines = 0;
-    for await (const page of new StatementCsv(new Replica(database), statements).pages(statement, async (read) =>
-      read(),
-    )) {
+    const csv = new StatementCsv(new StatementLines(new Replica(database), statements));
+    for await (const page of csv.pages(statement, async (read) => read())) {
       const here = page.split('\r\n').length - 1;
       expect(here).toBeLessThanOrEqual(1001);
       lines += here;

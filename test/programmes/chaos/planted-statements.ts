@@ -3,7 +3,7 @@ import { one, type NamedTest, type PlantedBug } from './planted-bug.js';
 
 const CLOSING = 'modules/statements/statement-closing.ts';
 const CLOSING_SQL = 'modules/statements/closing-sql.ts';
-const CSV = 'modules/statements/statement-csv.ts';
+const LINES = 'modules/statements/statement-lines.ts';
 
 const statements = (title: string): NamedTest => ({ file: 'integration/statements/statements.test.ts', title });
 const VERIFIED: NamedTest = {
@@ -83,7 +83,7 @@ export const PLANTED_STATEMENTS: readonly PlantedBug[] = [
   },
   {
     name: 'a statement is in memory as a whole',
-    changes: one(CSV, 'const PAGE_LINES = 1000;', 'const PAGE_LINES = 1_000_000;'),
+    changes: one(LINES, 'const PAGE_LINES = 1000;', 'const PAGE_LINES = 1_000_000;'),
     test: statements('sends a hundred thousand lines page by page, and disconnects a caller that reads none'),
   },
   {

@@ -29,6 +29,16 @@ export function useReadEvery<T>(queryKey: QueryKey, path: string, everyMs: Every
   });
 }
 
+/** Reads one resource once, so that a document does not change while it is shown. Its key begins with no project. */
+export function useReadOnce<T>(queryKey: QueryKey, path: string) {
+  return useQuery<T>({
+    queryKey,
+    queryFn: ({ signal }) => get<T>(path, {}, { signal }),
+    staleTime: Infinity,
+    gcTime: 0,
+  });
+}
+
 /** Reads a list page by page, newest first. */
 export function usePages<Item, Of extends Page<Item> = Page<Item>>(
   key: readonly string[],

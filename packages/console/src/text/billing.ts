@@ -1,4 +1,6 @@
 /** Texts of the ledger and of statements. */
+import { grouped } from '../format/money.js';
+
 export const LEDGER = {
   lead: 'Every movement of your credits, newest first. Their sum is your balance.',
   caption: 'Ledger, newest first',
@@ -40,8 +42,14 @@ export const STATEMENT = {
   title: (number: number | string) => `Statement ${number.toString()}`,
   open: 'Open month',
   back: 'All statements',
-  print: 'Print',
+  print: 'Print or save as PDF',
   csv: 'CSV of its entries',
+  caption: 'Entries, oldest first',
+  columns: { when: 'Time (UTC)', what: 'Entry', of: 'Order or reference', amount: 'Amount', balance: 'Balance' },
+  more: (shown: number, all: number) =>
+    `The first ${grouped(shown)} of ${grouped(all)} entries. The printed statement has all of them.`,
+  tooLong:
+    'This statement has more than 10,000 entries, so only its sums are shown and printed. The CSV has each entry.',
   project: 'Project',
   merchantId: 'Merchant ID',
   period: 'Period',

@@ -138,7 +138,7 @@ export const ORDER = {
     howMeans:
       'The answer names the receiver, the stake that is delegated to it, and the block. A “blockNumber” in the second part of the answer means that the transaction is final.',
     copy: 'Copy the receipt',
-    print: 'Print',
+    print: 'Print or save as PDF',
   },
   request: {
     key: 'Signed with key',

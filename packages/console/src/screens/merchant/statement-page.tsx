@@ -1,12 +1,17 @@
 /** One statement, or the open month so far, as a sheet to print. */
 import { Button } from '@mantine/core';
 import { Link } from 'wouter';
-import type { LedgerKind, MeasuredSaving, OneStatement } from '../../../../../src/modules/console/data-shapes.js';
-import { useProjectData } from '../../api/project-data.js';
-import { grouped } from '../../format/money.js';
+import type {
+  LedgerKind,
+  MeasuredSaving,
+  OneStatement,
+  StatementEntry,
+} from '../../../../../src/modules/console/data-shapes.js';
+import { useReadOnce } from '../../api/project-data.js';
+import { grouped, groupedIn } from '../../format/money.js';
 import { utcMoment } from '../../format/time.js';
 import { Amount } from '../../parts/figures.js';
-import { Facts } from '../../parts/lines.js';
+import { Facts, Lines, type Column } from '../../parts/lines.js';
 import { Loaded } from '../../parts/loaded.js';
 import { Page, Section } from '../../parts/page.js';
 import { pathOf, useProject } from '../../shell/project.js';
@@ -16,10 +21,28 @@ import { LEDGER, STATEMENT } from '../../text/billing.js';
 const text = STATEMENT;
 const KINDS = ['deposit', 'topup', 'charge', 'refund', 'compensation', 'adjustment'] as const satisfies LedgerKind[];
 
+/** As in print.css. */
+const SHOWN = 100;
+const titles = text.columns;
+const ENTRY_COLUMNS: readonly Column<StatementEntry>[] = [
+  { title: titles.when, cell: ({ created_at: at }) => utcMoment(new Date(at)).replace(' UTC', '') },
+  {
+    title: titles.what,
+    cell: ({ kind, description }) => (
+      <>
+        <strong>{LEDGER.kinds[kind]}</strong> {groupedIn(description)}
+      </>
+    ),
+  },
+  { title: titles.of, cell: ({ order_key: order, reference }) => order ?? reference ?? '–' },
+  { title: titles.amount, cell: ({ credits }) => <Amount credits={credits} isSigned withoutCredits />, isFigure: true },
+  { title: titles.balance, cell: ({ balance }) => <Amount credits={balance} withoutCredits />, isFigure: true },
+];
+
 export function StatementPage({ number }: { readonly number: string }) {
   const { id, api } = useProject();
   const name = encodeURIComponent(number);
-  const statement = useProjectData<OneStatement>(`/statement/${name}`);
+  const statement = useReadOnce<OneStatement>(['statement', id, name], `${api}/statement/${name}`);
   return (
     <Page
       title={number === 'open' ? text.open : text.title(number)}
@@ -72,7 +95,7 @@ function Measured({ of, month }: { readonly of: MeasuredSaving; readonly month: 
 
 function Sheet({ statement }: { readonly statement: OneStatement }) {
   const { id, membership } = useProject();
-  const { number, month, from, to, opening, closing, entries, totals, closed_at: closedAt } = statement;
+  const { number, month, from, to, opening, closing, entries, totals, lines, closed_at: closedAt } = statement;
   const moved = KINDS.filter((kind) => totals !== undefined && totals[kind].credits !== 0);
   return (
     <article className="receipt" data-print>
@@ -100,7 +123,27 @@ function Sheet({ statement }: { readonly statement: OneStatement }) {
         ]}
       />
       {totals === undefined && <p>{text.tooMany}</p>}
+      {lines === undefined && totals !== undefined && <p>{text.tooLong}</p>}
+      {lines !== undefined && lines.length > 0 && (
+        <>
+          <Entries lines={lines} />
+          <p className="sheet-total">
+            <span>{number === undefined ? text.balance : text.closing}</span>
+            {closing !== undefined && <Amount credits={closing.credits} />}
+          </p>
+        </>
+      )}
       <p className="dim">{number === undefined ? text.notFinal : text.final}</p>
     </article>
+  );
+}
+
+/** All lines are in the page, so that the browser prints all of them; the screen shows the first hundred. */
+function Entries({ lines }: { readonly lines: readonly StatementEntry[] }) {
+  return (
+    <div className="sheet-lines">
+      <Lines caption={text.caption} columns={ENTRY_COLUMNS} items={lines} keyOf={({ id }) => id} />
+      {lines.length > SHOWN && <p className="dim screen-only">{text.more(SHOWN, lines.length)}</p>}
+    </div>
   );
 }
