@@ -44,6 +44,9 @@ export function documentation(at: () => ConsoleCluster, see: (view: View) => Vie
         links.map((link) => (link as unknown as { getAttribute(name: string): string }).getAttribute('href')),
       );
     expect(paths.length).toBeGreaterThan(50);
+    const listed = await (await fetch(`${at().api}/docs/llms.txt`)).text();
+    const pages = [...listed.matchAll(/\/docs\/([\w-]+)\.md/g)].map(([, name = '']) => `/docs/${name}`);
+    expect([...paths].sort()).toEqual([...new Set(pages)].sort());
     for (const path of ['/docs', ...paths]) {
       const answer = await view.page.goto(`${at().api}${path}`);
       expect([path, (await answer!.body()).length < PAGE_BYTES_MAX]).toEqual([path, true]);

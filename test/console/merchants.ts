@@ -172,7 +172,10 @@ export function merchants(at: () => ConsoleCluster, see: (view: View) => View): 
         ORDER_FINAL_LIMIT_MS,
         'the transaction being final',
       );
-      expect(shown).toContain(txid);
+      // With the addresses as this page shows them.
+      for (const part of [txid, at().service.accounts[2]!.address, at().service.poolWallets[0]!.address]) {
+        expect(shown).toContain(part);
+      }
       await page.emulateMedia({ media: 'print' });
       expect([await receipt.isVisible(), await page.getByText('Idempotency-Key').first().isVisible()]).toEqual([
         true,
