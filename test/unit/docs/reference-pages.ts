@@ -57,13 +57,6 @@ export function referencePages(description: Description): Readonly<Record<string
 const FOLDER = 'docs/interface/';
 const REQUESTS = 'reference-requests.md';
 const ANSWERS = 'reference-answers.md';
-const MEANINGS =
-  'The page of an operation under `GET /docs` explains them, `/docs/api-create-order` for `createOrder`; so do ' +
-  '`openapi.json` and [the types of the package](../../packages/sdk/src/api-types.ts).';
-const NOTATION =
-  '`?` marks an optional member, `#` an integer, `[]` a list. A member without a type is text; those of an object ' +
-  'follow it in braces.';
-
 const isRequest = (name: string): boolean => name.endsWith('Request');
 
 /** Returns a heading and a list for each topic of error codes. */
@@ -106,8 +99,10 @@ function requestsPage({ paths, components }: Description): string {
   return [
     '# Reference: requests',
     NOTE,
-    `Every operation, parameter and body member. ${MEANINGS} The rules are in the [other pages](../interface.md). ` +
-      NOTATION,
+    'Every operation, parameter and body member. Meanings are in `openapi.json`, in [the types of the ' +
+      'package](../../packages/sdk/src/api-types.ts), and on the page of an operation under `GET /docs` ' +
+      '(`/docs/api-create-order` for `createOrder`). `?` marks an optional member, `#` an integer, `[]` a list. A member ' +
+      'without a type is text; those of an object follow it in braces.',
     '## Operations',
     'Method and path with the names of its query (scope of the API key; `MD5`: also takes the older signature), body → ' +
       'answer. A success is 200 where no status is shown. `{}` is a body that may be absent. Pages with a `cursor` begin ' +
@@ -178,9 +173,10 @@ function answersPage({ components }: Description): string {
   return [
     '# Reference: answers',
     NOTE,
-    `Every member of every answer. ${MEANINGS} ${NOTATION} An optional member is absent where it does not apply and ` +
-      'never null. A decimal has six digits after the point, a rate eight. Every answer to a test project also has `"test": true`. A *page* has `items[]` and, unless it is ' +
-      'the last one, `next_cursor`: the `cursor` of the next page.',
+    `Every member of every answer, in the notation of [requests](${REQUESTS}). An optional member is absent where it ` +
+      'does not apply and never null. A decimal has six digits after the point, a rate eight. Every answer to a test ' +
+      'project also has `"test": true`. A *page* has `items[]` and, unless it is the last one, `next_cursor`: the ' +
+      '`cursor` of the next page.',
     ...schemasOf(components.schemas, (name) => !isRequest(name)),
   ].join('\n\n');
 }
