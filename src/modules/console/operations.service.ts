@@ -101,8 +101,9 @@ const STATE = {
       (SELECT passed_at FROM reconcile_state) AS passed_at,
       (SELECT reason FROM sales_stop) AS stopped,
       (SELECT count(*)::int FROM (SELECT FROM orders WHERE next_run_at IS NOT NULL AND lease_until > clock_timestamp() LIMIT 1000) c) AS claimed,
-      (SELECT count(*)::int FROM (SELECT FROM orders WHERE next_run_at <= (SELECT clock_timestamp()) LIMIT 1000) d) AS due,
-      (SELECT extract(epoch FROM clock_timestamp() - min(next_run_at))::float8 FROM orders WHERE next_run_at <= (SELECT clock_timestamp())) AS oldest_due_sec,
+      (SELECT count(*)::int FROM (SELECT FROM orders WHERE next_run_at <= (SELECT clock_timestamp()) AND (lease_until IS NULL OR lease_until < (SELECT clock_timestamp())) LIMIT 1000) d) AS due,
+      (SELECT extract(epoch FROM clock_timestamp() - min(next_run_at))::float8 FROM orders WHERE next_run_at <= (SELECT clock_timestamp())
+        AND (lease_until IS NULL OR lease_until < (SELECT clock_timestamp()))) AS oldest_due_sec,
       (SELECT json_build_object('block', block_number, 'age', extract(epoch FROM clock_timestamp() - read_at)) FROM deposit_cursor) AS head`,
 };
 

@@ -18,6 +18,10 @@ const IN_STATE: Readonly<Record<OrderState, string>> = {
   attention: `(o.needs_attention OR o.status = 'unresolved')`,
 };
 
+/** Due, and not under way. */
+const IS_DUE = `o.next_run_at <= (SELECT clock_timestamp())
+  AND (o.lease_until IS NULL OR o.lease_until < (SELECT clock_timestamp()))`;
+
 export interface OrderFilter {
   readonly projectId?: string | undefined;
   readonly status?: OrderStatus | undefined;
@@ -204,7 +208,7 @@ class OrderReading<Row extends OrderListRow> {
   /** Due orders form one short list for the whole service; other conditions filter it. */
   private due(filter: OrderFilter, before: bigint): Reading {
     const { from, to, kind, projectId } = filter;
-    const range = ['o.next_run_at <= (SELECT clock_timestamp())', ...attentionConditions(filter)].join(' AND ');
+    const range = [IS_DUE, ...attentionConditions(filter)].join(' AND ');
     const longest = ['SELECT', COLUMNS, 'FROM orders o WHERE', range, 'ORDER BY o.next_run_at LIMIT $2'].join(' ');
     const within: Sought[] = LISTED_BY.filter(({ of }) => filter[of] !== undefined).map(({ column, of }) => [
       `o.${column} =`,

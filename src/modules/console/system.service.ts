@@ -31,6 +31,9 @@ interface NodeRow {
   readonly refusal: { readonly answer: string; readonly at: string } | null;
 }
 
+/** A claimed order is under way, not waiting. */
+const IS_DUE = `next_run_at <= (SELECT clock_timestamp()) AND (lease_until IS NULL OR lease_until < (SELECT clock_timestamp()))`;
+
 /**
  * Counts waiting work to a thousand, and reads the age of the oldest, each by an index. `{moment}` becomes its age in
  * seconds.
@@ -38,8 +41,8 @@ interface NodeRow {
 const STATE = {
   name: 'console_system',
   text: `SELECT clock_timestamp() AS now,
-      (SELECT count(*)::int FROM (SELECT FROM orders WHERE next_run_at <= (SELECT clock_timestamp()) LIMIT 1000) o) AS orders_waiting,
-      (SELECT {min(next_run_at)} FROM orders WHERE next_run_at <= (SELECT clock_timestamp())) AS orders_sec,
+      (SELECT count(*)::int FROM (SELECT FROM orders WHERE ${IS_DUE} LIMIT 1000) o) AS orders_waiting,
+      (SELECT {min(next_run_at)} FROM orders WHERE ${IS_DUE}) AS orders_sec,
       (SELECT count(*)::int FROM (SELECT FROM auto_delegation WHERE due_at <= (SELECT clock_timestamp()) LIMIT 1000) a) AS autos_waiting,
       (SELECT {min(due_at)} FROM auto_delegation WHERE due_at <= (SELECT clock_timestamp())) AS autos_sec,
       (SELECT count(*)::int FROM (SELECT FROM webhook_state WHERE due_at <= (SELECT clock_timestamp()) LIMIT 1000) w) AS webhooks_waiting,

@@ -172,8 +172,8 @@ export async function checkWork(database: Database): Promise<DoctorFinding[]> {
     unsynced_sec: number | null;
     is_without_node: boolean;
   }>(
-    `SELECT coalesce(extract(epoch FROM clock_timestamp() - min(next_run_at)), 0)::integer AS overdue_sec,
-            (count(*) FILTER (WHERE next_run_at <= clock_timestamp()))::integer AS due,
+    `SELECT coalesce(extract(epoch FROM clock_timestamp() - min(greatest(next_run_at, lease_until))), 0)::integer AS overdue_sec,
+            (count(*) FILTER (WHERE greatest(next_run_at, lease_until) <= clock_timestamp()))::integer AS due,
             (SELECT count(*)::integer FROM orders WHERE needs_attention AND NOT test) AS attention,
             (SELECT extract(epoch FROM clock_timestamp() - min(coalesce(read_at, created_at)))::integer
                FROM pool_wallet) AS unsynced_sec,

@@ -122,11 +122,11 @@ function extendedText({ order, extensions }: OrderDetails): string | null {
 
 function dueText({ order, readAt }: OrderDetails): string {
   if (order.nextRunAt === null) return 'nothing is due';
-  const lease =
-    order.leaseUntil !== null && order.leaseUntil > readAt
-      ? `; claimed by a worker until ${timeText(order.leaseUntil)} (fence ${order.fence.toString()})`
-      : '';
-  return `${timeText(order.nextRunAt)}${order.nextRunAt <= readAt ? ' (overdue)' : ''}${lease}`;
+  if (order.leaseUntil !== null && order.leaseUntil > readAt) {
+    const claim = `claimed by a worker until ${timeText(order.leaseUntil)} (fence ${order.fence.toString()})`;
+    return `${timeText(order.nextRunAt)}; ${claim}`;
+  }
+  return `${timeText(order.nextRunAt)}${order.nextRunAt <= readAt ? ' (overdue)' : ''}`;
 }
 
 function legTable({ legs, wallets }: OrderDetails): string {

@@ -92,24 +92,6 @@ export async function releaseLegs(tx: Queryable, legIds: readonly bigint[]): Pro
   return tx.query<ReleasedLeg>(RELEASE, [legIds]);
 }
 
-const MOVE_LEGS = {
-  name: 'legs_on_their_way',
-  text: `UPDATE open_leg SET status = v.status, changed_at = clock_timestamp()
-    FROM unnest($1::bigint[], $2::text[]) AS v(id, status)
-    WHERE open_leg.id = v.id AND (open_leg.status, v.status) IN (('reserved', 'placed'), ('active', 'reclaiming'))`,
-};
-
-/** A leg with the state that it has while its transaction is on its way. */
-export interface LegOnItsWay {
-  readonly id: bigint;
-  readonly status: 'placed' | 'reclaiming';
-}
-
-/** Marks legs whose transactions are about to be sent. */
-export async function moveLegsOnTheirWay(tx: Queryable, legs: readonly LegOnItsWay[]): Promise<void> {
-  await tx.query(MOVE_LEGS, [legs.map(({ id }) => id), legs.map(({ status }) => status)]);
-}
-
 /** TRON: energy of a delegation = floor(sun / 10^6 × TotalEnergyLimit / TotalEnergyWeight). */
 const ACTIVATE = {
   name: 'activate_legs',

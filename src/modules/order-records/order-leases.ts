@@ -2,6 +2,8 @@
  * Claims, renews and releases orders: writes leases, fencing tokens and the next run. Postgres is the queue of record.
  * Claims follow the database's clock, rental ends the chain's (docs/interface.md §18).
  */
+import type { OrderKind, OrderStatus } from '../../domain/order-state.js';
+import type { Energy } from '../../domain/units.js';
 import type { Queryable } from '../../platform/database/database.js';
 import { leaseIsFree } from '../../platform/database/lease-sql.js';
 import { LOST } from './lost-energy-sql.js';
@@ -13,21 +15,45 @@ export interface OrderClaim {
   readonly fence: number;
 }
 
+/** A claimed order's row. */
+export interface ClaimRow extends OrderClaim {
+  /** The time since which it was due, in the database's text format; null for a rental that the chain's clock ended. */
+  readonly due_at: string | null;
+  readonly project_id: string;
+  readonly kind: OrderKind;
+  readonly status: OrderStatus;
+  readonly receive_address: string;
+  readonly energy: Energy | null;
+  readonly credits: bigint;
+  readonly settled: boolean;
+  readonly undoing: boolean;
+  readonly needs_attention: boolean;
+  readonly ends_at: Date | null;
+  readonly request_id: string | null;
+  /** Seconds since acceptance. */
+  readonly age_sec: number;
+}
+
 /** An order to release, with its next run if it is still under way. */
 export interface OrderRelease extends OrderClaim {
+  /** The claim's `due_at`. */
+  readonly dueAt: string | null;
   readonly delayMs: number;
   /** True for a rental whose end the head has reached. */
   readonly isEnding: boolean;
 }
 
 /**
- * A claimed order is due again when its lease ends, so that the orders of a dead worker are retried. A next_run_at that
- * differs from lease_until at the release was set by a process that woke the order meanwhile.
+ * A claimed order stays due, and is free again when its lease ends, so that the orders of a dead worker are retried. No
+ * index has the lease or the fence, so a claim writes no index. A next_run_at that differs at the release was set by a
+ * process that woke the order meanwhile.
  */
 const CLAIMED = `
-  SET lease_until = due.until, next_run_at = due.until, fence = o.fence + 1
+  SET lease_until = due.until, fence = o.fence + 1
   FROM due WHERE o.id = due.id
-  RETURNING o.id, o.fence`;
+  RETURNING o.id, o.fence, o.next_run_at::text AS due_at, o.project_id, o.kind, o.status, o.receive_address, o.energy,
+    o.credits, o.settled, o.undoing, o.needs_attention, o.ends_at, o.request_id,
+    extract(epoch FROM clock_timestamp() - o.created_at)::float8 AS age_sec`;
 
 /**
  * The chain follower moves orders that only wait for solid blocks, within about a minute. This is the fallback in case
@@ -54,8 +80,8 @@ const CLAIM_DUE = {
 };
 
 /** Claims up to `limit` orders that are due by the database's clock, oldest first. */
-export async function claimDueOrders(database: Queryable, leaseSec: number, limit: number): Promise<OrderClaim[]> {
-  return database.query<OrderClaim>(CLAIM_DUE, [leaseSec, limit]);
+export async function claimDueOrders(database: Queryable, leaseSec: number, limit: number): Promise<ClaimRow[]> {
+  return database.query<ClaimRow>(CLAIM_DUE, [leaseSec, limit]);
 }
 
 const CLAIM_IDS = {
@@ -74,12 +100,12 @@ export async function claimNamedOrders(
   database: Queryable,
   leaseSec: number,
   ids: readonly bigint[],
-): Promise<OrderClaim[]> {
-  return database.query<OrderClaim>(CLAIM_IDS, [leaseSec, ids]);
+): Promise<ClaimRow[]> {
+  return database.query<ClaimRow>(CLAIM_IDS, [leaseSec, ids]);
 }
 
 /**
- * Rentals whose end the head has reached. Their next_run_at is null until the reclaim begins. Test orders are excluded.
+ * Rentals whose end the head has reached. Their next_run_at is null until the reclaim is sent. Test orders are excluded.
  */
 const CLAIM_ENDING = {
   name: 'claim_ending',
@@ -98,8 +124,8 @@ export async function claimEndedRentals(
   leaseSec: number,
   limit: number,
   clock: Date,
-): Promise<OrderClaim[]> {
-  return database.query<OrderClaim>(CLAIM_ENDING, [leaseSec, limit, clock]);
+): Promise<ClaimRow[]> {
+  return database.query<ClaimRow>(CLAIM_ENDING, [leaseSec, limit, clock]);
 }
 
 /**
@@ -130,8 +156,8 @@ export async function claimShortRentals(
   leaseSec: number,
   limit: number,
   { shortBelowE6, endsAfter }: ShortRentals,
-): Promise<OrderClaim[]> {
-  return database.query<OrderClaim>(CLAIM_SHORT, [leaseSec, limit, shortBelowE6, endsAfter]);
+): Promise<ClaimRow[]> {
+  return database.query<ClaimRow>(CLAIM_SHORT, [leaseSec, limit, shortBelowE6, endsAfter]);
 }
 
 /** Running rentals that end after $3 and whose receiver lost energy by the reclaim of another rental. */
@@ -152,13 +178,13 @@ export async function claimRentalsWithLosses(
   leaseSec: number,
   limit: number,
   endsAfter: Date,
-): Promise<OrderClaim[]> {
-  return database.query<OrderClaim>(CLAIM_LOST, [leaseSec, limit, endsAfter]);
+): Promise<ClaimRow[]> {
+  return database.query<ClaimRow>(CLAIM_LOST, [leaseSec, limit, endsAfter]);
 }
 
 /** Locks rows ordered by id. Skips rows that another session holds, so that one held row does not block the others. */
-const HELD = `SELECT o.id, v.delay_ms, v.is_ending FROM open_orders o
-    JOIN unnest($1::bigint[], $2::int[], $3::int[], $4::boolean[]) AS v(id, fence, delay_ms, is_ending)
+const HELD = `SELECT o.id, v.delay_ms, v.is_ending, v.due_at FROM open_orders o
+    JOIN unnest($1::bigint[], $2::int[], $3::int[], $4::boolean[], $5::timestamptz[]) AS v(id, fence, delay_ms, is_ending, due_at)
       ON o.id = v.id AND o.fence = v.fence
     ORDER BY o.id FOR NO KEY UPDATE OF o SKIP LOCKED`;
 
@@ -179,7 +205,7 @@ const RELEASE = {
              SELECT FROM open_leg WHERE order_id = o.id AND status IN ('reserved', 'placed')) THEN NULL
       WHEN NOT o.undoing AND (o.status = 'delivered' AND NOT o.settled OR o.reclaimed_at IS NOT NULL)
         THEN clock_timestamp() + ${SOLID_WAIT}
-      WHEN o.next_run_at IS DISTINCT FROM o.lease_until
+      WHEN o.next_run_at IS DISTINCT FROM held.due_at
         THEN least(o.next_run_at, clock_timestamp() + held.delay_ms * interval '1 millisecond')
       ELSE clock_timestamp() + held.delay_ms * interval '1 millisecond' END
     FROM held WHERE o.id = held.id RETURNING o.id`,
@@ -192,6 +218,7 @@ export async function releaseOrders(database: Queryable, releases: readonly Orde
     releases.map(({ fence }) => fence),
     releases.map(({ delayMs }) => Math.round(delayMs)),
     releases.map(({ isEnding }) => isEnding),
+    releases.map(({ dueAt }) => dueAt),
   ]);
   return new Set(rows.map(({ id }) => id));
 }
@@ -203,9 +230,7 @@ const RENEW = {
       SELECT o.id, clock_timestamp() + $3 * interval '1 second' AS until FROM open_orders o
         JOIN unnest($1::bigint[], $2::int[]) AS v(id, fence) ON o.id = v.id AND o.fence = v.fence
        WHERE o.lease_until IS NOT NULL ORDER BY o.id FOR NO KEY UPDATE OF o SKIP LOCKED)
-    UPDATE open_orders o SET lease_until = held.until,
-        next_run_at = CASE WHEN o.next_run_at IS NOT DISTINCT FROM o.lease_until THEN held.until ELSE o.next_run_at END
-      FROM held WHERE o.id = held.id AND o.lease_until IS NOT NULL`,
+    UPDATE open_orders o SET lease_until = held.until FROM held WHERE o.id = held.id AND o.lease_until IS NOT NULL`,
 };
 
 /** Renews the leases of claimed orders. Orders that another worker has claimed since are unchanged. */

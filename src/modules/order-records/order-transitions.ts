@@ -27,21 +27,11 @@ export async function lockRunningRental(tx: Queryable, order: OrderClaim): Promi
   return row?.leg_no;
 }
 
-const PLACE = {
-  name: 'orders_placed',
-  text: `UPDATE open_orders SET status = 'placed', placed_at = clock_timestamp() WHERE id = ANY ($1::bigint[]) AND status = 'reserved'`,
-};
-
-/** Marks reserved orders as placed: a signed transaction may be on its way. */
-export async function placeOrders(tx: Queryable, orderIds: readonly bigint[]): Promise<void> {
-  await tx.query(PLACE, [orderIds]);
-}
-
 /**
  * Makes an unleased order due again after SOLID_WAIT. The worker that holds a leased order sets its next run on
  * release.
  */
-const REST_UNTIL_SOLID = `next_run_at = CASE WHEN o.lease_until IS NULL THEN clock_timestamp() + ${SOLID_WAIT}
+const REST_UNTIL_SOLID = `next_run_at = CASE WHEN o.lease_until IS NULL OR o.next_run_at IS NULL THEN clock_timestamp() + ${SOLID_WAIT}
       ELSE o.next_run_at END`;
 
 /** An order is delivered once every leg that is not released is active and together they hold the sold energy. */

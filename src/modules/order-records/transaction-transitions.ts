@@ -87,35 +87,56 @@ export async function markSigned(
   return database.query<{ id: bigint }>(RECORD_SIGNED, [idsOf(signed), fencesOf(signed), signatures]);
 }
 
-const LOCK_SIGNED = {
-  name: 'lock_signed',
-  text: `SELECT t.id FROM unnest($1::bigint[], $2::int[]) AS v(id, fence)
-      JOIN open_chain_tx t ON t.id = v.id JOIN open_orders o ON o.id = t.order_id AND o.fence = v.fence JOIN open_leg l ON l.id = t.leg_id
-    WHERE t.status = 'signed' AND ${RECOVERY_IS_DONE} ORDER BY o.id, t.id FOR NO KEY UPDATE OF o, t, l SKIP LOCKED`,
-};
-
-/** Locks signed transactions with their legs and orders, ordered by order id. Returns the locked ids. */
-export async function lockSigned(tx: Queryable, signed: readonly FencedTx[]): Promise<bigint[]> {
-  const rows = await tx.query<{ id: bigint }>(LOCK_SIGNED, [idsOf(signed), fencesOf(signed)]);
-  return rows.map(({ id }) => id);
-}
-
+/**
+ * Locks the transactions with their legs and orders, ordered by order id, and moves all three: the leg is placed or
+ * reclaiming, and a reserved order is placed. One statement, because a transaction of four takes six round trips. An
+ * order with a delay in $4 is released: it is due after the delay, or earlier if it was woken since $3.
+ */
 const MARK_SENDING = {
   name: 'mark_sending',
-  text: `UPDATE open_chain_tx SET status = 'sending', sent_at = clock_timestamp(), sends = 1
-    WHERE id = ANY ($1::bigint[]) AND status = 'signed' RETURNING id, leg_id, order_id, purpose`,
+  text: `WITH held AS (
+      SELECT t.id, v.due_at, clock_timestamp() + v.delay_ms * interval '1 millisecond' AS next_at
+        FROM unnest($1::bigint[], $2::int[], $3::timestamptz[], $4::int[]) AS v(id, fence, due_at, delay_ms)
+        JOIN open_chain_tx t ON t.id = v.id JOIN open_orders o ON o.id = t.order_id AND o.fence = v.fence JOIN open_leg l ON l.id = t.leg_id
+       WHERE t.status = 'signed' AND ${RECOVERY_IS_DONE} ORDER BY o.id, t.id FOR NO KEY UPDATE OF o, t, l SKIP LOCKED),
+    sent AS (
+      UPDATE open_chain_tx t SET status = 'sending', sent_at = clock_timestamp(), sends = 1
+        FROM held WHERE t.id = held.id AND t.status = 'signed'
+      RETURNING t.id, t.leg_id, t.order_id, t.purpose, held.due_at, held.next_at),
+    moved AS (
+      UPDATE open_leg l SET status = CASE l.status WHEN 'reserved' THEN 'placed' ELSE 'reclaiming' END, changed_at = clock_timestamp()
+        FROM sent WHERE l.id = sent.leg_id AND l.status = CASE sent.purpose WHEN 'reclaim' THEN 'active' ELSE 'reserved' END),
+    placed AS (
+      UPDATE open_orders o SET status = CASE o.status WHEN 'reserved' THEN 'placed' ELSE o.status END,
+          placed_at = CASE o.status WHEN 'reserved' THEN clock_timestamp() ELSE o.placed_at END,
+          lease_until = CASE WHEN s.next_at IS NULL THEN o.lease_until END,
+          next_run_at = CASE WHEN s.next_at IS NULL THEN o.next_run_at
+            WHEN o.next_run_at IS DISTINCT FROM s.due_at THEN least(o.next_run_at, s.next_at) ELSE s.next_at END
+        FROM (SELECT DISTINCT ON (order_id) order_id, due_at, next_at FROM sent ORDER BY order_id, next_at) s
+       WHERE o.id = s.order_id AND (o.status = 'reserved' OR s.next_at IS NOT NULL))
+    SELECT id FROM sent`,
 };
 
-export interface SendingTx {
-  readonly id: bigint;
-  readonly leg_id: bigint;
-  readonly order_id: bigint;
-  readonly purpose: ChainTxPurpose;
+/** A transaction to send; `release` releases its order, unless the caller still needs its claim. */
+export interface SendableTx extends FencedTx {
+  /** When the claimed order became due, and the ms until its next run. */
+  readonly release?: { readonly dueAt: string | null; readonly delayMs: number } | undefined;
 }
 
-/** Marks locked transactions as sending, before the first byte is sent. Returns them. */
-export async function markSending(tx: Queryable, ids: readonly bigint[]): Promise<SendingTx[]> {
-  return tx.query<SendingTx>(MARK_SENDING, [ids]);
+/**
+ * Marks signed transactions as sending, and moves their legs and orders, before the first byte is sent. Returns the
+ * marked ones.
+ */
+export async function markSending(
+  database: Queryable,
+  signed: readonly SendableTx[],
+): Promise<{ readonly id: bigint }[]> {
+  return database.query<{ id: bigint }>(MARK_SENDING, [
+    idsOf(signed),
+    fencesOf(signed),
+    signed.map(({ release }) => release?.dueAt ?? null),
+    signed.map(({ release }) => (release === undefined ? null : Math.round(release.delayMs))),
+  ]);
 }
 
 const DROP = {

@@ -85,7 +85,10 @@ export class OrderHistory {
     if (from !== undefined) query.andWhere('o.created_at >= :from', { from });
     if (to !== undefined) query.andWhere('o.created_at < :to', { to });
     if (filter.needsAttention === true) query.andWhere('o.needs_attention AND NOT o.test');
-    if (filter.isDue === true) query.andWhere('o.next_run_at <= clock_timestamp()');
+    if (filter.isDue === true) {
+      query.andWhere('o.next_run_at <= clock_timestamp()');
+      query.andWhere('(o.lease_until IS NULL OR o.lease_until < clock_timestamp())');
+    }
     return query.getMany();
   }
 

@@ -194,8 +194,8 @@ export const PLANTED_IN_RECORDS: readonly PlantedBug[] = [
     changes: [
       {
         file: LEASES,
-        find: 'SET lease_until = due.until, next_run_at = due.until, fence = o.fence + 1',
-        put: 'SET lease_until = NULL, next_run_at = due.until',
+        find: 'SET lease_until = due.until, fence = o.fence + 1',
+        put: 'SET lease_until = NULL',
       },
       {
         file: TRANSACTIONS,

@@ -88,6 +88,7 @@ function order(
     endsAtMs: undefined,
     ageSec: 1,
     fence: 1,
+    dueAt: null,
     requestId: undefined,
     legs,
     usage: undefined,

@@ -29,6 +29,7 @@ export class AdvancePass {
   private readonly failures = new Map<bigint, unknown>();
   private readonly movedOn = new Set<bigint>();
   private readonly restMsOf = new Map<bigint, number>();
+  private readonly released = new Set<bigint>();
 
   constructor(
     readonly planned: readonly Planned[],
@@ -53,6 +54,11 @@ export class AdvancePass {
     return this.movedOn.has(order.id);
   }
 
+  /** Notes that an order was released with its last transaction, for the usual time. */
+  noteReleased(order: ClaimedOrder): void {
+    this.released.add(order.id);
+  }
+
   /** Limits the time until an order's reclaim is checked again. */
   restAtMost(order: ClaimedOrder, ms: number): void {
     this.restMsOf.set(order.id, Math.min(ms, this.restMsOf.get(order.id) ?? ms));
@@ -74,10 +80,14 @@ export class AdvancePass {
     }
   }
 
-  /** Returns every order of the pass with its next run. */
+  /** Returns the orders that are still to be released, with their next runs. */
   toRelease(): Released[] {
     const { delayMs } = this;
-    return this.planned.map(({ order }) => ({
+    const held = this.planned.filter(({ order: { id } }) => {
+      const isDueEarlier = this.movedOn.has(id) || this.restMsOf.has(id) || this.failures.has(id);
+      return isDueEarlier || !this.released.has(id);
+    });
+    return held.map(({ order }) => ({
       order,
       delayMs: this.hasMoved(order) ? 0 : (this.restMsOf.get(order.id) ?? delayMs),
       isEnding: isEnding(order, this.context.clockMs),

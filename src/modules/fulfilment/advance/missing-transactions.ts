@@ -23,8 +23,9 @@ export class MissingTransactions {
     const builds = this.reclaimChecks.omitResting(pass, await this.chooseBuilds(pass));
     const covered = await this.reclaimChecks.omitWithheld(pass, builds, view);
     const ready = await this.reclaimChecks.addReadings(pass, covered, view);
-    const stuck = await this.transactionSender.buildAndSend(ready, view);
+    const { stuck, released } = await this.transactionSender.buildAndSend(ready, view);
     for (const order of stuck) pass.runAgain(order);
+    for (const order of released) pass.noteReleased(order);
   }
 
   /** Returns the planned transactions that can succeed. Undoes orders whose delivery cannot. */

@@ -124,6 +124,8 @@ export interface ClaimedOrder {
   readonly ageSec: number;
   /** The fencing token of the claim. A write with another fence changes nothing. */
   readonly fence: number;
+  /** The time since which it was due, in the database's text format; null for a rental that the chain's clock ended. */
+  readonly dueAt: string | null;
   readonly requestId: string | undefined;
   readonly legs: readonly ClaimedLeg[];
   /** Set for a running rental whose receiver recently had reclaims of other rentals. */

@@ -58,6 +58,8 @@ export class FulfilmentLoop {
   readonly opened = new Promise<void>((resolve) => (this.openGate = resolve));
   /** Monotonic time of the sweep's last database read, for readiness. */
   private sweptAtMs = Number.NEGATIVE_INFINITY;
+  /** Monotonic time of the next search for due orders. Wake-up jobs do not bring it forward. */
+  private nextSearchMs = Number.NEGATIVE_INFINITY;
 
   constructor(
     private readonly orderClaims: OrderClaims,
@@ -152,14 +154,19 @@ export class FulfilmentLoop {
       await this.claimRequested(limit);
       if (this.isStopping()) return 0;
       // Claim due orders regardless of the number of requests: orders that no job names must not starve.
-      const due = await this.orderClaims.claimDue(limit);
-      this.sweptAtMs = monotonicMs();
-      this.startRun(due);
-      return due.length === limit || this.requested.size > 0 ? 0 : this.config.worker.sweepMs;
+      if (monotonicMs() >= this.nextSearchMs) await this.claimDue(limit);
+      return this.requested.size > 0 ? 0 : Math.max(0, this.nextSearchMs - monotonicMs());
     } catch (error) {
       this.logger.error({ err: error }, 'failed to sweep orders');
       return FAULT_PAUSE_MS;
     }
+  }
+
+  private async claimDue(limit: number): Promise<void> {
+    const due = await this.orderClaims.claimDue(limit);
+    this.sweptAtMs = monotonicMs();
+    this.nextSearchMs = due.length === limit ? this.sweptAtMs : this.sweptAtMs + this.config.worker.sweepMs;
+    this.startRun(due);
   }
 
   private async claimRequested(limit: number): Promise<void> {

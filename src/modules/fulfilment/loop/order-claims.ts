@@ -3,14 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { sleep } from '../../../platform/support/clock.js';
 import { Config } from '../../../platform/config/config.js';
 import { sun, type Energy } from '../../../domain/units.js';
-import type {
-  ChainTxPurpose,
-  ChainTxStatus,
-  LegStatus,
-  OrderKind,
-  OrderStatus,
-  TopUpCause,
-} from '../../../domain/order-state.js';
+import type { ChainTxPurpose, ChainTxStatus, LegStatus, TopUpCause } from '../../../domain/order-state.js';
 import { Database } from '../../../platform/database/database.js';
 import { steadyAgeSec } from '../../../platform/database/confirmed-clock.js';
 import {
@@ -21,50 +14,36 @@ import {
   claimShortRentals,
   releaseOrders,
   renewLeases,
-  type OrderClaim,
+  type ClaimRow,
 } from '../../order-records/order-leases.js';
 import { FulfilmentEvents } from '../fulfilment-events.js';
 import type { Tally, ClaimedLeg, ClaimedOrder, ClaimedTx, ReceiverUsage } from './claimed-order.js';
 import { readReceiverUsage } from './receiver-usage.js';
 
-const LOAD_ORDERS = {
-  name: 'load_orders',
-  text: `SELECT id, project_id, kind, status, receive_address, energy, credits, settled, undoing, needs_attention,
-      ends_at, fence, request_id, extract(epoch FROM clock_timestamp() - created_at)::float8 AS age_sec
-    FROM open_orders WHERE id = ANY ($1::bigint[])`,
-};
-
 const LEG_AGE_SEC = steadyAgeSec('l.changed_at');
 const TX_AGE_SEC = steadyAgeSec('t.created_at');
 
+/**
+ * Legs with their live transactions, one row for each transaction. A reclaim is never given up, so it may have many
+ * attempts: Postgres counts them. Unsigned attempts do not count once the wallet signs again.
+ */
 const LOAD_LEGS = {
   name: 'load_legs',
   text: `SELECT l.id, l.order_id, l.leg_no, l.wallet_id, w.address, w.permission_id, w.key_address, w.sign_failures,
       w.delivery_fault IS NULL AND w.wallet_fault IS NULL AS can_deliver, l.top_up, l.top_up_cause, l.amount_sun,
-      l.energy, l.status, l.closed_at IS NOT NULL AS closed, ${LEG_AGE_SEC} AS age_sec
-    FROM open_leg l JOIN pool_wallet w ON w.id = l.wallet_id WHERE l.order_id = ANY ($1::bigint[]) ORDER BY l.order_id, l.leg_no`,
-};
-
-const LOAD_TXS = {
-  name: 'load_txs',
-  text: `SELECT id, leg_id, purpose, attempt, status, txid, raw_data, signature, ref_block_number, expires_at,
-      block_number, block_id, sends, ${TX_AGE_SEC} AS age_sec
-    FROM open_chain_tx t WHERE order_id = ANY ($1::bigint[]) AND status NOT IN ('dead', 'dropped') ORDER BY id`,
-};
-
-/**
- * A reclaim is never given up, so it may have many attempts: Postgres counts them. Unsigned attempts do not count once
- * the wallet signs again.
- */
-const LOAD_TALLIES = {
-  name: 'load_tallies',
-  text: `SELECT t.leg_id, t.purpose, max(t.attempt) AS attempts,
-      count(*) FILTER (WHERE t.status = 'dead' AND t.sends > 0)::int AS deaths,
-      count(*) FILTER (WHERE t.created_at >= l.changed_at
-        AND (t.signature IS NOT NULL OR w.sign_failures > 0))::int AS recent,
-      extract(epoch FROM clock_timestamp() - max(t.created_at))::float8 AS last_age_sec
-    FROM open_chain_tx t JOIN open_leg l ON l.id = t.leg_id JOIN pool_wallet w ON w.id = l.wallet_id
-    WHERE t.order_id = ANY ($1::bigint[]) AND t.status IN ('dead', 'dropped') GROUP BY t.leg_id, t.purpose`,
+      l.energy, l.status, l.closed_at IS NOT NULL AS closed, ${LEG_AGE_SEC} AS age_sec, a.tallies,
+      t.id AS tx_id, t.purpose, t.attempt, t.status AS tx_status, t.txid, t.raw_data, t.signature, t.ref_block_number,
+      t.expires_at, t.block_number, t.block_id, t.sends, ${TX_AGE_SEC} AS tx_age_sec
+    FROM open_leg l JOIN pool_wallet w ON w.id = l.wallet_id
+    LEFT JOIN open_chain_tx t ON t.order_id = l.order_id AND t.leg_id = l.id AND t.status NOT IN ('dead', 'dropped')
+    CROSS JOIN LATERAL (SELECT json_agg(c) AS tallies FROM (
+      SELECT t.purpose, max(t.attempt) AS attempts, count(*) FILTER (WHERE t.status = 'dead' AND t.sends > 0) AS deaths,
+          count(*) FILTER (WHERE t.created_at >= l.changed_at
+            AND (t.signature IS NOT NULL OR w.sign_failures > 0)) AS recent,
+          extract(epoch FROM clock_timestamp() - max(t.created_at))::float8 AS "lastAgeSec"
+        FROM open_chain_tx t WHERE t.order_id = l.order_id AND t.leg_id = l.id AND t.status IN ('dead', 'dropped')
+       GROUP BY t.purpose) c) a
+    WHERE l.order_id = ANY ($1::bigint[]) ORDER BY l.order_id, l.leg_no, t.id`,
 };
 
 const STILL_OURS = {
@@ -77,23 +56,6 @@ const STILL_OURS = {
  * milliseconds.
  */
 const RELEASE_RESTS_MS = [0, 20, 100, 500];
-
-interface OrderRow {
-  id: bigint;
-  project_id: string;
-  kind: OrderKind;
-  status: OrderStatus;
-  receive_address: string;
-  energy: Energy | null;
-  credits: bigint;
-  settled: boolean;
-  undoing: boolean;
-  needs_attention: boolean;
-  ends_at: Date | null;
-  fence: number;
-  request_id: string | null;
-  age_sec: number;
-}
 
 interface LegRow {
   id: bigint;
@@ -112,14 +74,15 @@ interface LegRow {
   status: LegStatus;
   closed: boolean;
   age_sec: number;
+  tallies: readonly Tally[] | null;
 }
 
-interface TxRow {
-  id: bigint;
-  leg_id: bigint;
+/** A row of a leg with one of its live transactions; `tx_id` is null for a leg without one. */
+interface LegTxRow extends LegRow {
+  tx_id: bigint | null;
   purpose: ChainTxPurpose;
   attempt: number;
-  status: ChainTxStatus;
+  tx_status: ChainTxStatus;
   txid: Buffer;
   raw_data: Buffer;
   signature: Buffer | null;
@@ -128,29 +91,20 @@ interface TxRow {
   block_number: bigint | null;
   block_id: Buffer | null;
   sends: number;
-  age_sec: number;
+  tx_age_sec: number;
 }
 
-interface TallyRow {
-  leg_id: bigint;
-  purpose: ChainTxPurpose;
-  attempts: number;
-  deaths: number;
-  recent: number;
-  last_age_sec: number;
+function toTxs(rows: readonly LegTxRow[]): ClaimedTx[] {
+  return rows.flatMap((row) => (row.tx_id === null ? [] : toTx(row, row.tx_id)));
 }
 
-function toTally({ purpose, attempts, deaths, recent, last_age_sec: lastAgeSec }: TallyRow): Tally {
-  return { purpose, attempts, deaths, recent, lastAgeSec };
-}
-
-function toTx(row: TxRow): ClaimedTx {
+function toTx(row: LegTxRow, id: bigint): ClaimedTx {
   return {
-    id: row.id,
-    legId: row.leg_id,
+    id,
+    legId: row.id,
     purpose: row.purpose,
     attempt: row.attempt,
-    status: row.status,
+    status: row.tx_status,
     txid: row.txid.toString('hex'),
     rawData: row.raw_data,
     signature: row.signature ?? undefined,
@@ -159,11 +113,11 @@ function toTx(row: TxRow): ClaimedTx {
     blockNumber: row.block_number === null ? undefined : Number(row.block_number),
     blockId: row.block_id?.toString('hex'),
     sends: row.sends,
-    ageSec: row.age_sec,
+    ageSec: row.tx_age_sec,
   };
 }
 
-function toLeg(row: LegRow, txs: readonly ClaimedTx[], tallies: readonly Tally[]): ClaimedLeg {
+function toLeg(row: LegRow, txs: readonly ClaimedTx[]): ClaimedLeg {
   return {
     id: row.id,
     legNo: row.leg_no,
@@ -181,16 +135,11 @@ function toLeg(row: LegRow, txs: readonly ClaimedTx[], tallies: readonly Tally[]
     isClosed: row.closed,
     ageSec: row.age_sec,
     txs,
-    tallies,
+    tallies: row.tallies ?? [],
   };
 }
 
-function toOrder(
-  row: OrderRow,
-  fence: number,
-  legs: readonly ClaimedLeg[],
-  usage: ReceiverUsage | undefined,
-): ClaimedOrder {
+function toOrder(row: ClaimRow, legs: readonly ClaimedLeg[], usage: ReceiverUsage | undefined): ClaimedOrder {
   return {
     id: row.id,
     projectId: row.project_id,
@@ -204,7 +153,8 @@ function toOrder(
     needsAttention: row.needs_attention,
     endsAtMs: row.ends_at?.getTime(),
     ageSec: row.age_sec,
-    fence,
+    fence: row.fence,
+    dueAt: row.due_at,
     requestId: row.request_id ?? undefined,
     legs,
     usage,
@@ -222,11 +172,10 @@ function groupBy<K, V>(items: readonly V[], keyOf: (item: V) => K): Map<K, V[]> 
 }
 
 /** Returns true if the rental runs and none of it is being reclaimed. */
-function isRunning(order: OrderRow, legs: readonly LegRow[], txs: readonly TxRow[]): boolean {
-  if (order.kind !== 'rental' || order.status !== 'delivered' || !order.settled) return false;
-  const own = legs.filter((leg) => leg.order_id === order.id);
-  if (own.some(({ status }) => status === 'reclaiming' || status === 'reclaimed')) return false;
-  return !txs.some((tx) => tx.purpose === 'reclaim' && own.some(({ id }) => id === tx.leg_id));
+function isRunning({ kind, status, settled }: ClaimRow, legs: readonly LegTxRow[]): boolean {
+  if (kind !== 'rental' || status !== 'delivered' || !settled) return false;
+  const isReclaim = ({ tx_id: tx, purpose }: LegTxRow): boolean => tx !== null && purpose === 'reclaim';
+  return !legs.some((leg) => leg.status === 'reclaiming' || leg.status === 'reclaimed' || isReclaim(leg));
 }
 
 export interface Released {
@@ -288,7 +237,7 @@ export class OrderClaims {
       if (restMs > 0) await sleep(restMs);
       const released = await releaseOrders(
         this.database,
-        left.map(({ order: { id, fence }, delayMs, isEnding }) => ({ id, fence, delayMs, isEnding })),
+        left.map(({ order: { id, fence, dueAt }, delayMs, isEnding }) => ({ id, fence, dueAt, delayMs, isEnding })),
       );
       const kept = left.filter(({ order }) => !released.has(order.id));
       if (kept.length === 0) break;
@@ -310,34 +259,23 @@ export class OrderClaims {
     return orders.filter(({ order }) => ours.has(order.id));
   }
 
-  /** Loads claimed orders with their legs and transactions, under the fence of their claim. */
-  private async load(claims: readonly OrderClaim[]): Promise<ClaimedOrder[]> {
+  /** Loads the legs and transactions of claimed orders. */
+  private async load(claims: readonly ClaimRow[]): Promise<ClaimedOrder[]> {
     if (claims.length === 0) return [];
-    const ids = claims.map((claim) => claim.id);
-    const [orders, legs, txs, tallies] = await Promise.all([
-      this.database.query<OrderRow>(LOAD_ORDERS, [ids]),
-      this.database.query<LegRow>(LOAD_LEGS, [ids]),
-      this.database.query<TxRow>(LOAD_TXS, [ids]),
-      this.database.query<TallyRow>(LOAD_TALLIES, [ids]),
-    ]);
-    const running = orders.filter((row) => isRunning(row, legs, txs));
+    const rows = await this.database.query<LegTxRow>(LOAD_LEGS, [claims.map(({ id }) => id)]);
+    const rowsOf = groupBy(rows, (row) => row.order_id);
+    const running = claims.filter((claim) => isRunning(claim, rowsOf.get(claim.id) ?? []));
     const usages = await readReceiverUsage(
       this.database,
       running.map((row) => row.receive_address),
     );
-    const fences = new Map(claims.map((claim) => [claim.id, claim.fence]));
-    const txsOf = groupBy(txs, (row) => row.leg_id);
-    const talliesOf = groupBy(tallies, (row) => row.leg_id);
-    const legsOf = groupBy(legs, (row) => row.order_id);
-    return orders.map((row) =>
-      toOrder(
-        row,
-        fences.get(row.id) ?? row.fence,
-        (legsOf.get(row.id) ?? []).map((leg) =>
-          toLeg(leg, (txsOf.get(leg.id) ?? []).map(toTx), (talliesOf.get(leg.id) ?? []).map(toTally)),
-        ),
-        running.includes(row) ? usages.get(row.receive_address) : undefined,
-      ),
-    );
+    return claims.map((claim) => {
+      const legs = groupBy(rowsOf.get(claim.id) ?? [], (row) => row.id);
+      return toOrder(
+        claim,
+        [...legs.values()].flatMap((ofLeg) => (ofLeg[0] === undefined ? [] : toLeg(ofLeg[0], toTxs(ofLeg)))),
+        running.includes(claim) ? usages.get(claim.receive_address) : undefined,
+      );
+    });
   }
 }

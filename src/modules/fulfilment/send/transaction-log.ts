@@ -7,13 +7,10 @@ import { Injectable } from '@nestjs/common';
 import { sleep } from '../../../platform/support/clock.js';
 import { allOrEach, type OrderFailure } from '../../../platform/database/all-or-each.js';
 import { Database, type Queryable } from '../../../platform/database/database.js';
-import { moveLegsOnTheirWay } from '../../order-records/leg-transitions.js';
-import { placeOrders } from '../../order-records/order-transitions.js';
 import {
   countSends,
   dropUnsent,
   insertBuilt,
-  lockSigned,
   markDead,
   markSending,
   markSigned,
@@ -21,6 +18,7 @@ import {
   type BuiltTx,
   type FencedTx,
   type InsertedTx,
+  type SendableTx,
 } from '../../order-records/transaction-transitions.js';
 import type { ReceiverReading } from '../plan/reclaim-readings.js';
 
@@ -32,6 +30,8 @@ export interface BuiltRecord extends BuiltTx {
 export interface TxRef extends FencedTx {
   readonly orderId: bigint;
 }
+
+type SendRef = TxRef & SendableTx;
 
 export interface BroadcastRecord {
   readonly txId: bigint;
@@ -151,7 +151,7 @@ export class TransactionLog {
    * only a block or a proof of death decides. Returns the ids that may be sent, and the orders that could not be moved.
    */
   async recordSending(
-    refs: readonly TxRef[],
+    refs: readonly SendRef[],
   ): Promise<{ readonly marked: ReadonlySet<bigint>; readonly failed: readonly OrderFailure[] }> {
     const failed: OrderFailure[] = [];
     const marked = await withSecondTries(refs, async (some) => {
@@ -161,7 +161,7 @@ export class TransactionLog {
         left,
         ({ orderId }) => orderId,
         async (few) => {
-          rows.push(...(await this.database.transaction((tx) => moveToSending(tx, few))));
+          rows.push(...(await markSending(this.database, few)));
         },
       );
       failed.push(...faults);
@@ -200,19 +200,4 @@ export class TransactionLog {
   async recordDead(proofs: readonly (TxRef & { readonly evidence: object })[]): Promise<Set<bigint>> {
     return withSecondTries(proofs, (some) => markDead(this.database, some));
   }
-}
-
-async function moveToSending(tx: Queryable, refs: readonly TxRef[]): Promise<readonly { id: bigint }[]> {
-  const locked = await lockSigned(tx, refs);
-  if (locked.length === 0) return [];
-  const sending = await markSending(tx, locked);
-  await moveLegsOnTheirWay(
-    tx,
-    sending.map((row) => ({ id: row.leg_id, status: row.purpose === 'reclaim' ? 'reclaiming' : 'placed' })),
-  );
-  await placeOrders(
-    tx,
-    sending.map((row) => row.order_id),
-  );
-  return sending;
 }

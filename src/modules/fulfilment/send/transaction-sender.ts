@@ -37,6 +37,14 @@ interface Unsigned extends TxNews {
 
 type Signed = Sendable & TxNews & { readonly order: ClaimedOrder; readonly leg: ClaimedLeg };
 
+/** The outcome of a batch: orders whose wallets were paused by failed signatures, and orders that were released. */
+export interface SendOutcome {
+  readonly stuck: readonly ClaimedOrder[];
+  readonly released: readonly ClaimedOrder[];
+}
+
+const NOTHING: SendOutcome = { stuck: [], released: [] };
+
 interface Built {
   readonly step: OrderBuild;
   readonly record: BuiltRecord;
@@ -58,33 +66,31 @@ export class TransactionSender {
     private readonly logger: Log,
   ) {}
 
-  /**
-   * Builds and sends new transactions. Returns the orders that were not sent because their wallets were paused by
-   * failed signatures.
-   */
-  async buildAndSend(builds: readonly OrderBuild[], view: View): Promise<readonly ClaimedOrder[]> {
-    if (builds.length === 0) return [];
+  /** Builds and sends new transactions, and releases their orders: this is the last step of a pass. */
+  async buildAndSend(builds: readonly OrderBuild[], view: View): Promise<SendOutcome> {
+    if (builds.length === 0) return NOTHING;
     this.receiverEnergy.startReadsBefore(new Set(builds.map(({ order }) => order)));
     const built = builds.flatMap((step) => this.tryToBuild(step, view) ?? []);
-    if (built.length === 0) return [];
+    if (built.length === 0) return NOTHING;
     const ids = await this.transactionLog.recordBuilt(built.map(({ record }) => record));
     const unsigned = built.flatMap(({ step, record }) => {
       const id = ids.get(`${step.leg.id.toString()}/${step.purpose}`);
       return id === undefined ? [] : [{ ...step, id, rawData: record.rawData, txid: record.txid }];
     });
-    return this.signAndSend(unsigned, []);
+    return this.signAndSend(unsigned, [], this.config.worker.resendSec * 1000);
   }
 
-  /** Continues with transactions that were recorded but never sent. Returns the same as `buildAndSend`. */
+  /** Continues with transactions that were recorded but never sent. Returns the orders whose wallets were paused. */
   async sendRecorded(steps: readonly OrderTx[]): Promise<readonly ClaimedOrder[]> {
     const signed = steps.filter((step) => step.tx.status === 'signed');
     const built = steps.filter((step) => step.tx.status === 'built');
-    return this.signAndSend(
+    const { stuck } = await this.signAndSend(
       built.map(({ order, leg, tx }) => ({ ...tx, order, leg })),
       signed.flatMap(({ order, leg, tx }) =>
         tx.signature === undefined ? [] : [{ ...tx, order, leg, signature: tx.signature }],
       ),
     );
+    return stuck;
   }
 
   /** Sends the same bytes to every node again: they can be included only once. */
@@ -148,7 +154,8 @@ export class TransactionSender {
   private async signAndSend(
     unsigned: readonly Unsigned[],
     signedBefore: readonly Signed[],
-  ): Promise<readonly ClaimedOrder[]> {
+    releaseMs?: number,
+  ): Promise<SendOutcome> {
     const { fresh, stuck } = await this.signAll(unsigned);
     let sendable = [...signedBefore];
     if (fresh.length > 0) {
@@ -158,9 +165,14 @@ export class TransactionSender {
       this.fulfilmentEvents.reportFenceLost('sign', fresh.length - recorded.size);
       sendable = [...sendable, ...fresh.filter((item) => recorded.has(item.id))];
     }
-    if (sendable.length === 0) return stuck;
+    if (sendable.length === 0) return { ...NOTHING, stuck };
     const { marked, failed } = await this.transactionLog.recordSending(
-      sendable.map((item) => ({ id: item.id, orderId: item.order.id, fence: item.order.fence })),
+      sendable.map(({ id, order }) => ({
+        id,
+        orderId: order.id,
+        fence: order.fence,
+        release: releaseMs === undefined ? undefined : { dueAt: order.dueAt, delayMs: releaseMs },
+      })),
     );
     for (const { order, error } of failed) this.fulfilmentEvents.reportNotAdvanced('sending', order, error);
     const sending = sendable.filter((item) => marked.has(item.id));
@@ -179,7 +191,7 @@ export class TransactionSender {
     if (unheard.length > 0) this.logger.warn({ count: unheard.length }, 'transactions reached no node');
     await this.transactionLog.recordBroadcasts(records, { unheard });
     await this.noteRefusals(sending, records);
-    return stuck;
+    return { stuck, released: releaseMs === undefined ? [] : sending.map(({ order }) => order) };
   }
 
   /** Signs all that can be signed. `stuck` are the orders whose wallets can no longer deliver. */
