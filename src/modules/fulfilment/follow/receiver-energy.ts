@@ -8,14 +8,19 @@ import { sleep } from '../../../platform/support/clock.js';
 import type { BlockHead } from '../../../platform/chain/block.js';
 import { TronClient, usableEnergyAside } from '../../../platform/chain/tron.client.js';
 import { messageOf } from '../../../domain/errors.js';
+import { forEachConcurrently } from '../../../platform/support/concurrency.js';
 import { Log } from '../../../platform/observability/logger.js';
 import { Metrics } from '../../../platform/observability/metrics.js';
 import { Database } from '../../../platform/database/database.js';
 import type { ClaimedOrder } from '../loop/claimed-order.js';
 
-/** Limits of concurrent and of waiting reads and writes. Further ones are skipped. */
+/** Limits of concurrent blocks and of orders that wait. Further ones are skipped. */
 const AT_ONCE_MAX = 4;
 const WAITING_MAX = 500;
+/** Concurrent reads of the receivers of one block. */
+const READS_MAX = 2;
+/** Readings before a send are written together. */
+const GATHER_MS = 250;
 /** Limits of concurrent reads before a send, which no sender waits for, and of orders remembered until their send. */
 const BEFORE_AT_ONCE_MAX = 16;
 const BEFORE_MAX = 256;
@@ -23,16 +28,34 @@ const BEFORE_MAX = 256;
 const TRIES_MAX = 10;
 const RETRY_MS = 1000;
 
-const WRITE_BEFORE = `INSERT INTO receiver_energy AS e (order_id, before_energy, before_block) VALUES ($1, $2, $3)
-  ON CONFLICT (order_id) DO UPDATE SET before_energy = excluded.before_energy, before_block = excluded.before_block`;
+const WRITE_BEFORE = {
+  name: 'energy_before',
+  text: `INSERT INTO receiver_energy AS e (order_id, before_energy, before_block)
+    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS v(id, energy, block) ORDER BY id
+    ON CONFLICT (order_id) DO UPDATE SET before_energy = excluded.before_energy, before_block = excluded.before_block`,
+};
 
 /** Written only while the block that delivered the order is still on record as part of the chain. */
-const WRITE_AFTER = `INSERT INTO receiver_energy AS e (order_id, after_energy, after_block)
-  SELECT $1::bigint, $2::bigint, $3::bigint
-   WHERE EXISTS (SELECT FROM open_chain_tx WHERE order_id = $1 AND block_id = $4 AND status IN ('included', 'solid'))
-  ON CONFLICT (order_id) DO UPDATE SET after_energy = excluded.after_energy, after_block = excluded.after_block`;
+const WRITE_AFTER = {
+  name: 'energy_after',
+  text: `INSERT INTO receiver_energy AS e (order_id, after_energy, after_block)
+    SELECT v.id, v.energy, v.block FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS v(id, energy, block)
+     WHERE EXISTS (SELECT FROM open_chain_tx t WHERE t.order_id = v.id AND t.block_id = $4 AND t.status IN ('included', 'solid'))
+     ORDER BY v.id
+    ON CONFLICT (order_id) DO UPDATE SET after_energy = excluded.after_energy, after_block = excluded.after_block`,
+};
 
-const RECEIVER = `SELECT receive_address AS address FROM open_orders WHERE id = $1 AND kind = 'rental' AND status = 'delivered'`;
+const RECEIVERS = {
+  name: 'energy_receivers',
+  text: `SELECT receive_address AS address, array_agg(id::text) AS ids FROM open_orders
+    WHERE id = ANY ($1::bigint[]) AND kind = 'rental' AND status = 'delivered' GROUP BY receive_address`,
+};
+
+/** A receiver and its orders. */
+interface Receiver {
+  readonly address: string;
+  readonly ids: readonly string[];
+}
 
 interface Reading {
   readonly energy: bigint;
@@ -45,7 +68,9 @@ export class ReceiverEnergy implements BeforeApplicationShutdown {
   /** Order id → reading; undefined while the read runs. */
   private readonly before = new Map<bigint, Reading | undefined>();
   private readingBefore = 0;
-  private readonly waiting: (() => Promise<void>)[] = [];
+  /** Readings to be written. */
+  private unwritten = new Map<bigint, Reading>();
+  private readonly waiting: { readonly orders: number; readonly work: () => Promise<void> }[] = [];
   private readonly running = new Set<Promise<void>>();
   private readonly stopping = new AbortController();
   private readonly readings: Counter<'when' | 'outcome'>;
@@ -83,15 +108,17 @@ export class ReceiverEnergy implements BeforeApplicationShutdown {
       const reading = this.before.get(id);
       this.before.delete(id);
       this.count('before', reading === undefined ? 'late' : 'read');
-      if (reading !== undefined) {
-        this.enqueue('before', () => this.database.query(WRITE_BEFORE, [id, reading.energy, reading.block]));
+      if (reading === undefined) continue;
+      if (this.unwritten.size >= WAITING_MAX) this.count('before', 'left_out');
+      else if (this.unwritten.size > 0 || this.enqueue('before', 1, () => this.writeBefore())) {
+        this.unwritten.set(id, reading);
       }
     }
   }
 
   /** Reads the receivers of orders that `block` delivered, once a node's head has reached it. */
   startReadsAfter(orderIds: readonly bigint[], block: BlockHead): void {
-    for (const id of orderIds) this.enqueue('after', () => this.readAfter(id, block));
+    if (orderIds.length > 0) this.enqueue('after', orderIds.length, () => this.readAfter(orderIds, block));
   }
 
   async beforeApplicationShutdown(): Promise<void> {
@@ -116,20 +143,44 @@ export class ReceiverEnergy implements BeforeApplicationShutdown {
     if (this.before.size > BEFORE_MAX && oldest !== undefined) this.before.delete(oldest);
   }
 
-  private async readAfter(orderId: bigint, block: BlockHead): Promise<void> {
-    const [receiver] = await this.database.query<{ address: string }>(RECEIVER, [orderId]);
+  private async writeBefore(): Promise<void> {
+    await sleep(GATHER_MS, this.stopping.signal);
+    const rows = [...this.unwritten];
+    this.unwritten = new Map();
+    await this.database.query(WRITE_BEFORE, [
+      rows.map(([id]) => id),
+      rows.map(([, { energy }]) => energy),
+      rows.map(([, { block }]) => block),
+    ]);
+  }
+
+  /** Reads each receiver once for all its orders, and writes the answers of a try together. */
+  private async readAfter(orderIds: readonly bigint[], block: BlockHead): Promise<void> {
     // An activation has no reading. An order whose block was reverted is delivered again later.
-    if (receiver === undefined) return;
-    for (let tries = 1; tries <= TRIES_MAX && !this.stopping.signal.aborted; tries += 1) {
-      const reading = await this.readOnce(receiver.address, block.number);
-      if (reading !== undefined) {
-        await this.database.query(WRITE_AFTER, [orderId, reading.energy, reading.block, Buffer.from(block.id, 'hex')]);
-        this.count('after', 'read');
-        return;
-      }
-      await sleep(RETRY_MS, this.stopping.signal);
+    let left: readonly Receiver[] = await this.database.query<Receiver>(RECEIVERS, [orderIds]);
+    for (let tries = 1; left.length > 0 && tries <= TRIES_MAX && !this.stopping.signal.aborted; tries += 1) {
+      if (tries > 1) await sleep(RETRY_MS, this.stopping.signal);
+      left = await this.tryReadAfter(left, block);
     }
-    this.count('after', 'unanswered');
+    this.count('after', 'unanswered', ordersOf(left));
+  }
+
+  /** Returns the receivers that no node answered for. */
+  private async tryReadAfter(receivers: readonly Receiver[], block: BlockHead): Promise<Receiver[]> {
+    const left: Receiver[] = [];
+    const read: { readonly id: string; readonly reading: Reading }[] = [];
+    await forEachConcurrently(receivers, READS_MAX, async (receiver) => {
+      const reading = await this.readOnce(receiver.address, block.number);
+      if (reading === undefined) left.push(receiver);
+      else read.push(...receiver.ids.map((id) => ({ id, reading })));
+    });
+    if (read.length > 0) {
+      const columns = [read.map(({ id }) => id), read.map(({ reading }) => reading.energy)];
+      const blocks = read.map(({ reading }) => reading.block);
+      await this.database.query(WRITE_AFTER, [...columns, blocks, Buffer.from(block.id, 'hex')]);
+      this.count('after', 'read', read.length);
+    }
+    return left;
   }
 
   /**
@@ -144,22 +195,23 @@ export class ReceiverEnergy implements BeforeApplicationShutdown {
     return energy === undefined ? undefined : { energy, block: head.number };
   }
 
-  private enqueue(when: 'before' | 'after', work: () => Promise<unknown>): void {
-    if (this.stopping.signal.aborted || this.waiting.length >= WAITING_MAX) {
-      this.count(when, 'left_out');
-      return;
+  /** Returns false if it is left out. */
+  private enqueue(when: 'before' | 'after', orders: number, work: () => Promise<void>): boolean {
+    const waiting = this.waiting.reduce((sum, each) => sum + each.orders, 0);
+    if (this.stopping.signal.aborted || waiting >= WAITING_MAX) {
+      this.count(when, 'left_out', orders);
+      return false;
     }
-    this.waiting.push(async () => {
-      await work();
-    });
+    this.waiting.push({ orders, work });
     this.startNext();
+    return true;
   }
 
   private startNext(): void {
     while (this.running.size < AT_ONCE_MAX) {
-      const work = this.waiting.shift();
-      if (work === undefined) return;
-      this.run(work);
+      const next = this.waiting.shift();
+      if (next === undefined) return;
+      this.run(next.work);
     }
   }
 
@@ -175,7 +227,9 @@ export class ReceiverEnergy implements BeforeApplicationShutdown {
     this.running.add(run);
   }
 
-  private count(when: 'before' | 'after', outcome: 'read' | 'late' | 'unanswered' | 'left_out'): void {
-    this.readings.inc({ when, outcome });
+  private count(when: 'before' | 'after', outcome: 'read' | 'late' | 'unanswered' | 'left_out', orders = 1): void {
+    this.readings.inc({ when, outcome }, orders);
   }
 }
+
+const ordersOf = (receivers: readonly Receiver[]): number => receivers.reduce((sum, { ids }) => sum + ids.length, 0);
