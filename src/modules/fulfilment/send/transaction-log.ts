@@ -49,26 +49,32 @@ export interface BroadcastRecord {
  */
 const RECORD_USAGE = {
   name: 'record_reclaim_usage',
-  text: `INSERT INTO reclaim_usage (tx_id, order_id, receive_address, used_energy, limit_energy, pool_energy, sold_energy, taken_energy, read_block)
-    SELECT v.tx_id, o.id, l.receive_address, coalesce(e.used_energy, v.used), coalesce(e.limit_energy, v.energy_limit),
-        coalesce(e.pool_energy, div(p.sun * v.total_limit, 1000000::numeric * v.total_weight)::bigint),
-        ceil(o.energy * l.amount_sun::numeric / s.sun)::bigint,
-        div(l.amount_sun::numeric * v.total_limit, 1000000::numeric * v.total_weight)::bigint, coalesce(e.read_block, v.block)
-      FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
-        AS v(tx_id, leg_id, used, energy_limit, total_limit, total_weight, block)
-      JOIN open_leg l ON l.id = v.leg_id JOIN open_orders o ON o.id = l.order_id
-      CROSS JOIN LATERAL (SELECT sum(amount_sun) AS sun FROM open_leg WHERE order_id = o.id AND status <> 'released') s
-      CROSS JOIN LATERAL (
-        SELECT coalesce(sum(x.amount_sun), 0) AS sun FROM pool_wallet w
-          JOIN open_leg x ON x.wallet_id = w.id AND x.receive_address = l.receive_address
-            AND x.status IN ('placed', 'active', 'reclaiming')
-         WHERE NOT EXISTS (SELECT FROM open_chain_tx r
-                            WHERE r.leg_id = x.id AND r.purpose = 'reclaim' AND r.status IN ('included', 'solid'))) p
-      LEFT JOIN LATERAL (
-        SELECT u.used_energy, u.limit_energy, u.pool_energy, u.read_block FROM reclaim_usage u JOIN open_chain_tx t ON t.id = u.tx_id
-         WHERE u.receive_address = l.receive_address AND u.read_block <= v.block
-           AND (t.status = 'sending' OR t.status IN ('included', 'solid') AND t.block_number > v.block)
-         ORDER BY u.tx_id DESC LIMIT 1) e ON true
+  text: `WITH reclaim AS MATERIALIZED (
+      SELECT v.*, o.id AS order_id, o.energy, l.receive_address, l.amount_sun
+        FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
+          AS v(tx_id, leg_id, used, energy_limit, total_limit, total_weight, block)
+        JOIN open_leg l ON l.id = v.leg_id JOIN open_orders o ON o.id = l.order_id),
+    -- Once for all reclaims of a receiver: it may have a thousand rentals that end together.
+    receiver AS MATERIALIZED (
+      SELECT r.receive_address, r.block, p.sun, e.* FROM (SELECT DISTINCT receive_address, block FROM reclaim) r
+        CROSS JOIN LATERAL (
+          SELECT coalesce(sum(x.amount_sun), 0) AS sun FROM pool_wallet w
+            JOIN open_leg x ON x.wallet_id = w.id AND x.receive_address = r.receive_address
+              AND x.status IN ('placed', 'active', 'reclaiming')
+           WHERE NOT EXISTS (SELECT FROM open_chain_tx c
+                              WHERE c.leg_id = x.id AND c.purpose = 'reclaim' AND c.status IN ('included', 'solid'))) p
+        LEFT JOIN LATERAL (
+          SELECT u.used_energy, u.limit_energy, u.pool_energy, u.read_block FROM reclaim_usage u JOIN open_chain_tx t ON t.id = u.tx_id
+           WHERE u.receive_address = r.receive_address AND u.read_block <= r.block
+             AND (t.status = 'sending' OR t.status IN ('included', 'solid') AND t.block_number > r.block)
+           ORDER BY u.tx_id DESC LIMIT 1) e ON true)
+    INSERT INTO reclaim_usage (tx_id, order_id, receive_address, used_energy, limit_energy, pool_energy, sold_energy, taken_energy, read_block)
+    SELECT v.tx_id, v.order_id, v.receive_address, coalesce(e.used_energy, v.used), coalesce(e.limit_energy, v.energy_limit),
+        coalesce(e.pool_energy, div(e.sun * v.total_limit, 1000000::numeric * v.total_weight)::bigint),
+        ceil(v.energy * v.amount_sun::numeric / s.sun)::bigint,
+        div(v.amount_sun::numeric * v.total_limit, 1000000::numeric * v.total_weight)::bigint, coalesce(e.read_block, v.block)
+      FROM reclaim v JOIN receiver e USING (receive_address, block)
+      CROSS JOIN LATERAL (SELECT sum(amount_sun) AS sun FROM open_leg WHERE order_id = v.order_id AND status <> 'released') s
     ON CONFLICT DO NOTHING`,
 };
 
