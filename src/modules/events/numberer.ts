@@ -13,7 +13,7 @@ import { Metrics } from '../../platform/observability/metrics.js';
 import { Repeater } from '../../platform/support/repeat.js';
 import { Database, type Queryable } from '../../platform/database/database.js';
 import { holdNumbering } from './numbering-lock.js';
-import { renderEvent, type WrittenEvent } from './payload.js';
+import { renderEvent, type OrderTerms, type WrittenEvent } from './payload.js';
 
 /** Events per batch; their payloads have a few megabytes. */
 const BATCH = 500;
@@ -53,27 +53,29 @@ const INSERT_RESTARTS = {
 };
 
 /**
- * $1 batch size. Returns at least one row: the server marks, with the first event if there is one. The snapshot of
- * `order.created` is derived from the order's terms, which never change, with its first status.
+ * $1 batch size. Returns at least one row: the server marks, with the first event if there is one. The snapshots of an
+ * order's moves have what changes; its terms are read here, because they never change. The snapshot of `order.created`
+ * has none of the rest, so it is derived.
  */
 const TAKE = {
   name: 'take_events',
   text: `SELECT n.known, n.mark, e.id, e.project_id, e.type, e.at, e.chain_at, coalesce(p.position, 0) AS last_position,
       coalesce(r.test, false) AS test,
-      coalesce(e.snapshot, CASE WHEN e.type = 'order.created' THEN (
-        SELECT json_build_object('order', json_build_object(
-            'id', o.id, 'key', o.key, 'kind', o.kind, 'status', 'reserved', 'receive_address', o.receive_address,
-            'energy', o.energy, 'duration_sec', o.duration_sec, 'price_sun', o.price_sun, 'credits', o.credits,
-            'trx_usd_e8', o.trx_usd_e8, 'delivered_energy', null, 'settled', false, 'needs_attention', false,
-            'error_code', null, 'error', null, 'reference', o.reference, 'metadata', o.metadata,
-            'created_at', o.created_at, 'delivered_at', null, 'ends_at', null,
-            'reclaimed_at', null, 'test', o.test, 'expected_uses', o.expected_uses, 'energy_fee_sun', o.energy_fee_sun,
-            'max_fee_limit_sun', o.max_fee_limit_sun),
-          'legs', null, 'compensations', null)
-          FROM open_orders o WHERE o.id = e.order_id) END) AS snapshot
+      coalesce(e.snapshot, CASE WHEN e.type = 'order.created' AND o.id IS NOT NULL THEN json_build_object(
+          'order', json_build_object('status', 'reserved', 'delivered_energy', null, 'settled', false,
+            'needs_attention', false, 'error_code', null, 'error', null, 'delivered_at', null, 'ends_at', null,
+            'reclaimed_at', null),
+          'legs', null, 'compensations', null) END) AS snapshot,
+      CASE WHEN o.id IS NOT NULL THEN json_build_object(
+          'id', o.id, 'key', o.key, 'kind', o.kind, 'receive_address', o.receive_address, 'energy', o.energy,
+          'duration_sec', o.duration_sec, 'price_sun', o.price_sun, 'credits', o.credits, 'trx_usd_e8', o.trx_usd_e8,
+          'reference', o.reference, 'metadata', o.metadata, 'created_at', o.created_at, 'test', o.test,
+          'expected_uses', o.expected_uses, 'energy_fee_sun', o.energy_fee_sun,
+          'max_fee_limit_sun', o.max_fee_limit_sun) END AS terms
     -- Once, and not for each event.
     FROM (SELECT server_mark AS known, server_mark() AS mark FROM event_numbering OFFSET 0) n
     LEFT JOIN (SELECT * FROM event WHERE position IS NULL AND type IS NOT NULL ORDER BY id LIMIT $1) e ON true
+    LEFT JOIN open_orders o ON o.id = e.order_id
     LEFT JOIN project r ON r.id = e.project_id
     LEFT JOIN event_position p ON p.project_id = e.project_id ORDER BY e.id`,
 };
@@ -98,6 +100,8 @@ interface ServerMarks {
 interface TakenEvent extends WrittenEvent {
   readonly id: bigint;
   readonly last_position: bigint;
+  /** Null for an event of no order, and of an archived one, whose snapshot is whole. */
+  readonly terms: OrderTerms | null;
 }
 
 interface NumberedBatch {
@@ -230,12 +234,18 @@ export class Numberer {
   /** Renders an event without its data if it cannot be rendered, so that it does not block the others. */
   private render(event: TakenEvent, position: bigint): string {
     try {
-      return renderEvent(event, position);
+      return renderEvent(withTerms(event), position);
     } catch (error) {
       this.log.error({ err: error, event: event.id.toString() }, 'failed to render an event');
       return renderEvent({ ...event, snapshot: null }, position);
     }
   }
+}
+
+function withTerms(event: TakenEvent): WrittenEvent {
+  const { snapshot, terms } = event;
+  if (snapshot === null || terms === null || !('order' in snapshot)) return event;
+  return { ...event, snapshot: { ...snapshot, order: { ...terms, ...snapshot.order } } };
 }
 
 async function takeEvents(

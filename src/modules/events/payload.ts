@@ -24,6 +24,9 @@ type OrderJson = Readonly<Record<keyof OrderRow, unknown>> & {
   readonly status: OrderRow['status'];
 };
 
+/** The terms of an order, which never change. A snapshot has only the other members. */
+export type OrderTerms = Partial<OrderJson>;
+
 export interface OrderSnapshot {
   readonly order: OrderJson;
   readonly legs: readonly LegRow[] | null;

@@ -37,7 +37,7 @@ export const BASELINE_OBJECTS: Readonly<Record<string, string>> = {
   'function leg_final': 'a1d2e4eb9c85',
   'function leg_guard': '9fe13f03eaec',
   'function notifications_due': '650c6ce47399',
-  'function order_changed': '71e161c206a6',
+  'function order_changed': '54c6b2da5fd6',
   'function order_compensated': 'becc3ccdfeaa',
   'function order_refusal': '030741c78ec2',
   'function order_refusals': '50d546886f15',

@@ -1,5 +1,6 @@
 -- Writes the move or event of an order: a new status, settlement, an extension, or the end of its rental. An order that
 -- is being undone gets only the event of its refund.
+-- The snapshot has only what can change of the order; the numberer adds the terms, which never change.
 -- The nil project holds transactions found on chain without a record: they have moves and no events.
 CREATE OR REPLACE FUNCTION order_changed() RETURNS trigger LANGUAGE plpgsql AS $$
    DECLARE
@@ -25,7 +26,10 @@ CREATE OR REPLACE FUNCTION order_changed() RETURNS trigger LANGUAGE plpgsql AS $
      INSERT INTO event (order_id, from_status, to_status, chain_at, project_id, type, snapshot)
      VALUES (NEW.id, CASE WHEN v_moved THEN OLD.status END, CASE WHEN v_moved THEN NEW.status END,
              CASE WHEN v_moved THEN NEW.delivered_at WHEN v_type <> 'order.settled' THEN NEW.reclaimed_at END,
-             NEW.project_id, v_type, CASE WHEN v_type IS NOT NULL THEN json_build_object('order', row_to_json(NEW),
+             NEW.project_id, v_type, CASE WHEN v_type IS NOT NULL THEN json_build_object('order', json_build_object(
+         'status', NEW.status, 'settled', NEW.settled, 'needs_attention', NEW.needs_attention, 'error_code', NEW.error_code,
+         'error', NEW.error, 'delivered_energy', NEW.delivered_energy, 'delivered_at', NEW.delivered_at, 'ends_at', NEW.ends_at,
+         'reclaimed_at', NEW.reclaimed_at),
        'legs', (
        SELECT json_agg(json_build_object(
            'owner', w.address, 'txid', encode(t.txid, 'hex'), 'energy', l.energy, 'amount_sun', l.amount_sun,
