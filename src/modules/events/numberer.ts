@@ -117,6 +117,8 @@ export class Numberer {
   private readonly repeater: Repeater;
   private oldestSec = 0;
   private readAtMs = monotonicMs();
+  /** True after a batch: the next events are taken without asking first whether there are any. */
+  private isBusy = false;
 
   constructor(
     private readonly database: Database,
@@ -139,8 +141,12 @@ export class Numberer {
     });
     this.repeater = new Repeater({
       run: async () => {
-        if (!(await this.hasWork()) || this.repeater.isEnding) return EVERY_MS;
-        return (await this.numberBatch()) >= BATCH ? BUSY_MS : EVERY_MS;
+        if (!(this.isBusy || (await this.hasWork())) || this.repeater.isEnding) return EVERY_MS;
+        const numbered = await this.numberBatch();
+        // A full batch leaves an age that only the question reads.
+        this.isBusy = numbered > 0 && numbered < BATCH;
+        if (this.isBusy) this.noteAge(0);
+        return numbered >= BATCH ? BUSY_MS : EVERY_MS;
       },
       retryMs: RETRY_MS,
       onFailure: (error) => {
@@ -185,9 +191,13 @@ export class Numberer {
   private async hasWork(): Promise<boolean> {
     const [row] = await this.database.query<{ restarts: boolean; oldest_sec: number | null }>(WAITING);
     if (row === undefined) return false;
-    this.oldestSec = row.oldest_sec ?? 0;
-    this.readAtMs = monotonicMs();
+    this.noteAge(row.oldest_sec ?? 0);
     return row.restarts || row.oldest_sec !== null;
+  }
+
+  private noteAge(oldestSec: number): void {
+    this.oldestSec = oldestSec;
+    this.readAtMs = monotonicMs();
   }
 
   /**
