@@ -17,13 +17,13 @@ import { recordFees, type ReceiptFee, type RecordedFee } from '../order-records/
 const MISSING = {
   name: 'missing_costs',
   text: `SELECT id, encode(txid, 'hex') AS txid, block_number FROM open_chain_tx
-    WHERE status = 'solid' AND fee_sun IS NULL AND id > $1 AND block_number <= $2 ORDER BY id LIMIT $3`,
+    WHERE stage = 'uncosted' AND fee_sun IS NULL AND id > $1 AND block_number <= $2 ORDER BY id LIMIT $3`,
 };
 
 const COUNT_MISSING = {
   name: 'count_missing_costs',
   text: `SELECT count(*)::integer AS count FROM (
-    SELECT FROM open_chain_tx WHERE status = 'solid' AND fee_sun IS NULL AND block_number <= $1 LIMIT $2) missing`,
+    SELECT FROM open_chain_tx WHERE stage = 'uncosted' AND block_number <= $1 LIMIT $2) missing`,
 };
 
 const WALLETS = { name: 'wallets_with_costs', text: `SELECT address FROM pool_wallet` };

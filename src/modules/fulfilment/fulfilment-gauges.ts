@@ -46,7 +46,7 @@ const OPEN_ORDERS = {
 const SENDING = {
   name: 'gauges_sending',
   text: `SELECT greatest(extract(epoch FROM clock_timestamp() - min(t.created_at)), 0)::float8 AS oldest_sec
-    FROM open_orders o JOIN open_chain_tx t ON t.order_id = o.id WHERE o.next_run_at IS NOT NULL AND t.status = 'sending'`,
+    FROM open_orders o JOIN open_chain_tx t ON t.order_id = o.id WHERE o.next_run_at IS NOT NULL AND t.stage = 'open' AND t.status = 'sending'`,
 };
 
 /** The running rental with the least stake per sold energy: the first entry of its index. */

@@ -281,7 +281,7 @@ const DEAD_RULE: Rule = {
 /** A node that reports a dead transaction must show it in a block, by its bytes. */
 async function checkDead(database: Database, client: TronClient, terms: ChainTerms): Promise<CheckResult> {
   const rows = await database.query<{ txid: Buffer; wallet_id: number; order_id: bigint }>(
-    `SELECT txid, wallet_id, order_id FROM chain_tx WHERE status = 'dead' ORDER BY id DESC LIMIT $1`,
+    `SELECT txid, wallet_id, order_id FROM chain_tx WHERE stage = 'dead' AND status = 'dead' ORDER BY id DESC LIMIT $1`,
     [DEAD_MAX],
   );
   const findings: Finding[] = [];

@@ -19,7 +19,7 @@ export const COSTS_RECORDED: RecordCheck = {
   stops: 'nothing',
   text: `SELECT 'transaction ' || encode(t.txid, 'hex') AS subject, t.order_id AS of_order, t.block_number, t.block_at
       FROM chain_tx t CROSS JOIN deposit_cursor c
-     WHERE t.status = 'solid' AND t.fee_sun IS NULL AND t.block_at < c.block_at - interval '1 hour'
+     WHERE t.stage = 'uncosted' AND t.fee_sun IS NULL AND t.block_at < c.block_at - interval '1 hour'
        AND t.created_at < clock_timestamp() - interval '1 hour'`,
 };
 

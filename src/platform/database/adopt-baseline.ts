@@ -20,6 +20,7 @@ const CHAIN_SHA256 = '001385a07704781e275f5acac6e27ee04c2c6f29f38344aae3e256e213
 const RENEWED: readonly string[] = [
   'add_archive_range',
   'archive_orders',
+  'archived_row',
   'buy_for_auto_delegation',
   'buy_in_console',
   'chain_tx_final',

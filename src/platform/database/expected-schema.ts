@@ -32,7 +32,7 @@ export const REFEREES: Readonly<Record<string, string>> = {
   order_key_pkey: `CREATE UNIQUE INDEX order_key_pkey ON public.order_key USING btree (project_id, key)`,
   order_extension_pkey: `CREATE UNIQUE INDEX order_extension_pkey ON public.order_extension USING btree (order_id, number)`,
   orders_quote: `CREATE UNIQUE INDEX orders_quote ON public.open_orders USING btree (quote_id) WHERE (quote_id IS NOT NULL)`,
-  chain_tx_live: `CREATE UNIQUE INDEX chain_tx_live ON public.open_chain_tx USING btree (leg_id, purpose) WHERE (status <> ALL (ARRAY['dead'::text, 'dropped'::text]))`,
+  chain_tx_live: `CREATE UNIQUE INDEX chain_tx_live ON public.open_chain_tx USING btree (leg_id, purpose) WHERE (stage <> 'dead'::text)`,
   chain_tx_txid_key: `CREATE UNIQUE INDEX chain_tx_txid_key ON public.open_chain_tx USING btree (txid)`,
   credit_entry_entry_key_key: `CREATE UNIQUE INDEX credit_entry_entry_key_key ON public.credit_entry USING btree (entry_key)`,
   chain_tx_leg_id_purpose_attempt_key: `CREATE UNIQUE INDEX chain_tx_leg_id_purpose_attempt_key ON public.open_chain_tx USING btree (leg_id, purpose, attempt)`,

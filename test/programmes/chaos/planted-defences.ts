@@ -168,7 +168,7 @@ const AGAINST_NODES: readonly PlantedBug[] = [
     name: 'a starting follower reads back to what was included alone',
     changes: one(
       NEW_BLOCKS,
-      `(SELECT min(ref_block_number) + 1 FROM open_chain_tx WHERE status = 'sending' AND ref_block_number > $1)`,
+      `(SELECT min(ref_block_number) + 1 FROM open_chain_tx WHERE stage = 'open' AND status = 'sending' AND ref_block_number > $1)`,
       `NULL::bigint`,
     ),
     test: long('fulfilment/witnesses')(

@@ -177,8 +177,8 @@ export const PLANTED_IN_RECORDS: readonly PlantedBug[] = [
     changes: [
       {
         file: SCHEMA,
-        find: `chain_tx_live ON open_chain_tx (leg_id, purpose) WHERE status NOT IN ('dead', 'dropped')`,
-        put: `chain_tx_live ON open_chain_tx (leg_id, purpose) WHERE status NOT IN ('dead', 'dropped', 'sending')`,
+        find: `chain_tx_live ON open_chain_tx (leg_id, purpose) WHERE stage <> 'dead'`,
+        put: `chain_tx_live ON open_chain_tx (leg_id, purpose) WHERE stage <> 'dead' AND status <> 'sending'`,
       },
       unguarded('chain_tx_live'),
       {

@@ -29,7 +29,7 @@ const ACTS_WAIT_MS = 5_000;
 const INCLUDED_BETWEEN = {
   name: 'txs_included_between',
   text: `SELECT id, order_id, txid, block_number, block_id FROM open_chain_tx
-    WHERE status = 'included' AND block_number BETWEEN $1 AND $2 LIMIT 5000`,
+    WHERE stage = 'open' AND status = 'included' AND block_number BETWEEN $1 AND $2 LIMIT 5000`,
 };
 
 /**
@@ -38,15 +38,14 @@ const INCLUDED_BETWEEN = {
  */
 const OLDEST_OPEN = {
   name: 'oldest_open',
-  text: `SELECT least((SELECT min(block_number) FROM open_chain_tx WHERE status = 'included' AND block_number > $1),
-      (SELECT min(ref_block_number) + 1 FROM open_chain_tx WHERE status = 'sending' AND ref_block_number > $1)) AS number`,
+  text: `SELECT least((SELECT min(block_number) FROM open_chain_tx WHERE stage = 'open' AND status = 'included' AND block_number > $1),
+      (SELECT min(ref_block_number) + 1 FROM open_chain_tx WHERE stage = 'open' AND status = 'sending' AND ref_block_number > $1)) AS number`,
 };
 
 /** The transactions to look up in a block that nodes cannot return whole. */
 const EXPECTED = {
   name: 'txs_expected',
-  text: `SELECT txid FROM (SELECT id, txid FROM open_chain_tx WHERE status = 'sending'
-      UNION ALL SELECT id, txid FROM open_chain_tx WHERE status = 'included') t ORDER BY id DESC LIMIT 5000`,
+  text: `SELECT txid FROM open_chain_tx WHERE stage = 'open' AND status IN ('sending', 'included') ORDER BY id DESC LIMIT 5000`,
 };
 
 const WALLETS = { name: 'own_addresses', text: `SELECT address FROM pool_wallet` };

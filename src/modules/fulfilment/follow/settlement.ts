@@ -28,7 +28,7 @@ const PAGE_SIZE = PAGE.toString();
 const WAITING = {
   name: 'txs_waiting_for_solid',
   text: `SELECT id, order_id, txid, block_number, block_id, block_at FROM open_chain_tx
-    WHERE status = 'included' AND block_number <= $1 AND (block_number, id) > ($2, $3)
+    WHERE stage = 'open' AND status = 'included' AND block_number <= $1 AND (block_number, id) > ($2, $3)
     ORDER BY block_number, id LIMIT ${PAGE_SIZE}`,
 };
 

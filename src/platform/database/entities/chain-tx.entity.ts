@@ -69,4 +69,8 @@ export class ChainTx {
   /** True for an archived row. Partition key of the table. */
   @Column({ type: 'boolean', name: 'archived' })
   isArchived!: boolean;
+
+  /** Computed by the database for its indexes. */
+  @Column({ type: 'text', insert: false, update: false })
+  stage!: 'open' | 'uncosted' | 'final' | 'dead';
 }

@@ -15,7 +15,7 @@ CREATE OR REPLACE FUNCTION add_archive_range(p_order bigint) RETURNS void LANGUA
      FOREACH v_parent IN ARRAY ARRAY['archived_orders', 'archived_leg', 'archived_chain_tx'] LOOP
        v_table := v_parent || '_' || v_range;
        CONTINUE WHEN to_regclass(v_table) IS NOT NULL;
-       EXECUTE format('CREATE TABLE %I (LIKE %I INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING INDEXES)', v_table, v_parent);
+       EXECUTE format('CREATE TABLE %I (LIKE %I INCLUDING DEFAULTS INCLUDING GENERATED INCLUDING CONSTRAINTS INCLUDING INDEXES)', v_table, v_parent);
        EXECUTE format('ALTER TABLE %I ATTACH PARTITION %I FOR VALUES FROM (%s) TO (%s)', v_parent, v_table,
                       v_range * 1000000, (v_range + 1) * 1000000);
        -- A partition inherits the row triggers of its parent, but no statement trigger.
@@ -113,6 +113,8 @@ CREATE OR REPLACE FUNCTION archived_row() RETURNS trigger LANGUAGE plpgsql AS $$
        ELSIF TG_ARGV[0] = 'leg' THEN
          SELECT o *= v_open INTO v_is_open FROM open_leg o WHERE o.id = NEW.id;
        ELSE
+         -- Generated after this trigger, from columns that are compared.
+         SELECT o.stage INTO v_open.stage FROM open_chain_tx o WHERE o.id = NEW.id;
          SELECT o *= v_open INTO v_is_open FROM open_chain_tx o WHERE o.id = NEW.id;
        END IF;
      END IF;
@@ -257,6 +259,8 @@ CREATE OR REPLACE FUNCTION chain_tx_final() RETURNS trigger LANGUAGE plpgsql AS 
      IF OLD.status <> 'solid' AND NEW.status = 'solid' THEN
        RETURN NEW;
      END IF;
+     -- Generated after this trigger.
+     OLD.stage := NEW.stage;
      OLD.sends := NEW.sends;
      OLD.sent_at := NEW.sent_at;
      IF OLD.status = 'solid' AND OLD.fee_sun IS NULL THEN
@@ -2167,7 +2171,11 @@ CREATE TABLE chain_tx (
   created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   -- The burnt amount, from the receipt of its solid block.
   fee_sun bigint,
-  archived boolean NOT NULL DEFAULT false
+  archived boolean NOT NULL DEFAULT false,
+  -- What partial indexes need of the status: most changes of the status change no index.
+  stage text NOT NULL GENERATED ALWAYS AS (
+    CASE WHEN status IN ('dead', 'dropped') THEN 'dead' WHEN status <> 'solid' THEN 'open'
+      WHEN fee_sun IS NULL THEN 'uncosted' ELSE 'final' END) STORED
 ) PARTITION BY LIST (archived);
 
 CREATE TABLE open_chain_tx PARTITION OF chain_tx (
@@ -2178,17 +2186,15 @@ CREATE TABLE open_chain_tx PARTITION OF chain_tx (
 ALTER TABLE open_chain_tx ADD CONSTRAINT chain_tx_pkey PRIMARY KEY (id);
 
 -- Never two transactions that could both succeed for one leg and purpose.
-CREATE UNIQUE INDEX chain_tx_live ON open_chain_tx (leg_id, purpose) WHERE status NOT IN ('dead', 'dropped');
+CREATE UNIQUE INDEX chain_tx_live ON open_chain_tx (leg_id, purpose) WHERE stage <> 'dead';
 -- All of an order's transactions.
 CREATE INDEX chain_tx_order ON open_chain_tx (order_id);
--- Transactions that wait for their block to become solid.
-CREATE INDEX chain_tx_included ON open_chain_tx (block_number) WHERE status = 'included';
+-- Transactions on their way: those that wait for a block or for its solidity. They are those of a minute.
+CREATE INDEX chain_tx_open ON open_chain_tx (ref_block_number) WHERE stage = 'open';
 -- The newest dead transactions, which every pass queries again. They are few.
-CREATE INDEX chain_tx_dead ON open_chain_tx (id) WHERE status = 'dead';
--- How far back a starting follower must read, and which transactions may be in an unreadable block.
-CREATE INDEX chain_tx_sending ON open_chain_tx (ref_block_number) WHERE status = 'sending';
+CREATE INDEX chain_tx_dead ON open_chain_tx (id) WHERE stage = 'dead';
 -- Transactions whose receipt was not read with its block: looked up one by one, so nearly empty.
-CREATE INDEX chain_tx_without_cost ON open_chain_tx (id) WHERE status = 'solid' AND fee_sun IS NULL;
+CREATE INDEX chain_tx_without_cost ON open_chain_tx (id) WHERE stage = 'uncosted';
 -- Reports read by time. The table grows with time, so a summary of each range of pages is enough; a row index would
 -- cost each order two more writes.
 CREATE INDEX chain_tx_block_at ON open_chain_tx USING brin (block_at)
@@ -2196,12 +2202,11 @@ CREATE INDEX chain_tx_block_at ON open_chain_tx USING brin (block_at)
 
 CREATE TABLE archived_chain_tx PARTITION OF chain_tx FOR VALUES IN (true) PARTITION BY RANGE (order_id);
 
-CREATE INDEX archived_chain_tx_live ON archived_chain_tx (leg_id, purpose) WHERE status NOT IN ('dead', 'dropped');
+CREATE INDEX archived_chain_tx_live ON archived_chain_tx (leg_id, purpose) WHERE stage <> 'dead';
 CREATE INDEX archived_chain_tx_order ON archived_chain_tx (order_id);
-CREATE INDEX archived_chain_tx_included ON archived_chain_tx (block_number) WHERE status = 'included';
-CREATE INDEX archived_chain_tx_dead ON archived_chain_tx (id) WHERE status = 'dead';
-CREATE INDEX archived_chain_tx_sending ON archived_chain_tx (ref_block_number) WHERE status = 'sending';
-CREATE INDEX archived_chain_tx_without_cost ON archived_chain_tx (id) WHERE status = 'solid' AND fee_sun IS NULL;
+CREATE INDEX archived_chain_tx_open ON archived_chain_tx (ref_block_number) WHERE stage = 'open';
+CREATE INDEX archived_chain_tx_dead ON archived_chain_tx (id) WHERE stage = 'dead';
+CREATE INDEX archived_chain_tx_without_cost ON archived_chain_tx (id) WHERE stage = 'uncosted';
 CREATE INDEX archived_chain_tx_block_at ON archived_chain_tx USING brin (block_at)
   WITH (pages_per_range = 32, autosummarize = on);
 CREATE INDEX archived_chain_tx_leg_id_purpose_attempt_key ON archived_chain_tx (leg_id, purpose, attempt);

@@ -101,3 +101,19 @@ CREATE INDEX explanation_request_age ON explanation_request (requested_at);
 
 -- The spending of a day is counted again after a jump of the clock.
 ALTER TABLE clock_mark ADD COLUMN counted_jump timestamptz;
+
+-- A change of a transaction's status changes no index, unless the transaction becomes final.
+DROP INDEX chain_tx_live, chain_tx_included, chain_tx_dead, chain_tx_sending, chain_tx_without_cost;
+DROP INDEX archived_chain_tx_live, archived_chain_tx_included, archived_chain_tx_dead, archived_chain_tx_sending,
+  archived_chain_tx_without_cost;
+ALTER TABLE chain_tx ADD COLUMN stage text NOT NULL GENERATED ALWAYS AS (
+  CASE WHEN status IN ('dead', 'dropped') THEN 'dead' WHEN status <> 'solid' THEN 'open'
+    WHEN fee_sun IS NULL THEN 'uncosted' ELSE 'final' END) STORED;
+CREATE UNIQUE INDEX chain_tx_live ON open_chain_tx (leg_id, purpose) WHERE stage <> 'dead';
+CREATE INDEX chain_tx_open ON open_chain_tx (ref_block_number) WHERE stage = 'open';
+CREATE INDEX chain_tx_dead ON open_chain_tx (id) WHERE stage = 'dead';
+CREATE INDEX chain_tx_without_cost ON open_chain_tx (id) WHERE stage = 'uncosted';
+CREATE INDEX archived_chain_tx_live ON archived_chain_tx (leg_id, purpose) WHERE stage <> 'dead';
+CREATE INDEX archived_chain_tx_open ON archived_chain_tx (ref_block_number) WHERE stage = 'open';
+CREATE INDEX archived_chain_tx_dead ON archived_chain_tx (id) WHERE stage = 'dead';
+CREATE INDEX archived_chain_tx_without_cost ON archived_chain_tx (id) WHERE stage = 'uncosted';

@@ -9,7 +9,7 @@ CREATE OR REPLACE FUNCTION add_archive_range(p_order bigint) RETURNS void LANGUA
      FOREACH v_parent IN ARRAY ARRAY['archived_orders', 'archived_leg', 'archived_chain_tx'] LOOP
        v_table := v_parent || '_' || v_range;
        CONTINUE WHEN to_regclass(v_table) IS NOT NULL;
-       EXECUTE format('CREATE TABLE %I (LIKE %I INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING INDEXES)', v_table, v_parent);
+       EXECUTE format('CREATE TABLE %I (LIKE %I INCLUDING DEFAULTS INCLUDING GENERATED INCLUDING CONSTRAINTS INCLUDING INDEXES)', v_table, v_parent);
        EXECUTE format('ALTER TABLE %I ATTACH PARTITION %I FOR VALUES FROM (%s) TO (%s)', v_parent, v_table,
                       v_range * 1000000, (v_range + 1) * 1000000);
        -- A partition inherits the row triggers of its parent, but no statement trigger.

@@ -12,6 +12,8 @@ CREATE OR REPLACE FUNCTION archived_row() RETURNS trigger LANGUAGE plpgsql AS $$
        ELSIF TG_ARGV[0] = 'leg' THEN
          SELECT o *= v_open INTO v_is_open FROM open_leg o WHERE o.id = NEW.id;
        ELSE
+         -- Generated after this trigger, from columns that are compared.
+         SELECT o.stage INTO v_open.stage FROM open_chain_tx o WHERE o.id = NEW.id;
          SELECT o *= v_open INTO v_is_open FROM open_chain_tx o WHERE o.id = NEW.id;
        END IF;
      END IF;

@@ -6,6 +6,8 @@ CREATE OR REPLACE FUNCTION chain_tx_final() RETURNS trigger LANGUAGE plpgsql AS 
      IF OLD.status <> 'solid' AND NEW.status = 'solid' THEN
        RETURN NEW;
      END IF;
+     -- Generated after this trigger.
+     OLD.stage := NEW.stage;
      OLD.sends := NEW.sends;
      OLD.sent_at := NEW.sent_at;
      IF OLD.status = 'solid' AND OLD.fee_sun IS NULL THEN

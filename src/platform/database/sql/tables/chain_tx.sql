@@ -21,7 +21,11 @@ CREATE TABLE chain_tx (
   created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   -- The burnt amount, from the receipt of its solid block.
   fee_sun bigint,
-  archived boolean NOT NULL DEFAULT false
+  archived boolean NOT NULL DEFAULT false,
+  -- What partial indexes need of the status: most changes of the status change no index.
+  stage text NOT NULL GENERATED ALWAYS AS (
+    CASE WHEN status IN ('dead', 'dropped') THEN 'dead' WHEN status <> 'solid' THEN 'open'
+      WHEN fee_sun IS NULL THEN 'uncosted' ELSE 'final' END) STORED
 ) PARTITION BY LIST (archived);
 
 CREATE TABLE open_chain_tx PARTITION OF chain_tx (
@@ -32,17 +36,15 @@ CREATE TABLE open_chain_tx PARTITION OF chain_tx (
 ALTER TABLE open_chain_tx ADD CONSTRAINT chain_tx_pkey PRIMARY KEY (id);
 
 -- Never two transactions that could both succeed for one leg and purpose.
-CREATE UNIQUE INDEX chain_tx_live ON open_chain_tx (leg_id, purpose) WHERE status NOT IN ('dead', 'dropped');
+CREATE UNIQUE INDEX chain_tx_live ON open_chain_tx (leg_id, purpose) WHERE stage <> 'dead';
 -- All of an order's transactions.
 CREATE INDEX chain_tx_order ON open_chain_tx (order_id);
--- Transactions that wait for their block to become solid.
-CREATE INDEX chain_tx_included ON open_chain_tx (block_number) WHERE status = 'included';
+-- Transactions on their way: those that wait for a block or for its solidity. They are those of a minute.
+CREATE INDEX chain_tx_open ON open_chain_tx (ref_block_number) WHERE stage = 'open';
 -- The newest dead transactions, which every pass queries again. They are few.
-CREATE INDEX chain_tx_dead ON open_chain_tx (id) WHERE status = 'dead';
--- How far back a starting follower must read, and which transactions may be in an unreadable block.
-CREATE INDEX chain_tx_sending ON open_chain_tx (ref_block_number) WHERE status = 'sending';
+CREATE INDEX chain_tx_dead ON open_chain_tx (id) WHERE stage = 'dead';
 -- Transactions whose receipt was not read with its block: looked up one by one, so nearly empty.
-CREATE INDEX chain_tx_without_cost ON open_chain_tx (id) WHERE status = 'solid' AND fee_sun IS NULL;
+CREATE INDEX chain_tx_without_cost ON open_chain_tx (id) WHERE stage = 'uncosted';
 -- Reports read by time. The table grows with time, so a summary of each range of pages is enough; a row index would
 -- cost each order two more writes.
 CREATE INDEX chain_tx_block_at ON open_chain_tx USING brin (block_at)
@@ -50,12 +52,11 @@ CREATE INDEX chain_tx_block_at ON open_chain_tx USING brin (block_at)
 
 CREATE TABLE archived_chain_tx PARTITION OF chain_tx FOR VALUES IN (true) PARTITION BY RANGE (order_id);
 
-CREATE INDEX archived_chain_tx_live ON archived_chain_tx (leg_id, purpose) WHERE status NOT IN ('dead', 'dropped');
+CREATE INDEX archived_chain_tx_live ON archived_chain_tx (leg_id, purpose) WHERE stage <> 'dead';
 CREATE INDEX archived_chain_tx_order ON archived_chain_tx (order_id);
-CREATE INDEX archived_chain_tx_included ON archived_chain_tx (block_number) WHERE status = 'included';
-CREATE INDEX archived_chain_tx_dead ON archived_chain_tx (id) WHERE status = 'dead';
-CREATE INDEX archived_chain_tx_sending ON archived_chain_tx (ref_block_number) WHERE status = 'sending';
-CREATE INDEX archived_chain_tx_without_cost ON archived_chain_tx (id) WHERE status = 'solid' AND fee_sun IS NULL;
+CREATE INDEX archived_chain_tx_open ON archived_chain_tx (ref_block_number) WHERE stage = 'open';
+CREATE INDEX archived_chain_tx_dead ON archived_chain_tx (id) WHERE stage = 'dead';
+CREATE INDEX archived_chain_tx_without_cost ON archived_chain_tx (id) WHERE stage = 'uncosted';
 CREATE INDEX archived_chain_tx_block_at ON archived_chain_tx USING brin (block_at)
   WITH (pages_per_range = 32, autosummarize = on);
 CREATE INDEX archived_chain_tx_leg_id_purpose_attempt_key ON archived_chain_tx (leg_id, purpose, attempt);
