@@ -78,7 +78,7 @@ function useFree(context: Context, account: Account, bytes: bigint): boolean {
   return true;
 }
 
-/** What a transaction's bandwidth depends on. */
+/** The inputs of a transaction's bandwidth. */
 interface Charged {
   /** The transaction as serialised with its signatures, plus 64. */
   readonly bytes: bigint;

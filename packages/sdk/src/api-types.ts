@@ -295,8 +295,8 @@ export type EnergyRentRequest = {
   /** Seconds of rental, at most the longest duration on sale. */
   readonly duration_sec?: number | undefined;
   /**
-   * How often the wallet will spend the energy during the rental, at most once and again for each whole day of it,
-   * since used energy recovers within 24 hours. The rental must cost less than burning TRX that often.
+   * The number of times that the wallet will spend the energy during the rental: at most one more than its whole
+   * days, since used energy recovers within 24 hours. The rental must cost less than burning TRX that often.
    */
   readonly expected_uses?: number | undefined;
   /** A quote to redeem once, at its price. */
@@ -587,7 +587,7 @@ export interface Explanation {
       | 'NOT_IN_A_BLOCK';
     /** The cause in one sentence. */
     readonly sentence: string;
-    /** What to do. */
+    /** The next step of the caller. */
     readonly next: string;
     /** TRX that it burnt, in sun. Several causes of one burn share it. */
     readonly burn_sun: number;
@@ -619,8 +619,8 @@ export interface ExtensionRequest {
   /** Seconds of rental, at most the longest duration on sale. */
   readonly duration_sec: number;
   /**
-   * How often the wallet will spend the energy during the rental, at most once and again for each whole day of it,
-   * since used energy recovers within 24 hours. The rental must cost less than burning TRX that often.
+   * The number of times that the wallet will spend the energy during the rental: at most one more than its whole
+   * days, since used energy recovers within 24 hours. The rental must cost less than burning TRX that often.
    */
   readonly expected_uses?: number | undefined;
 }
@@ -852,7 +852,7 @@ export interface Order {
     readonly reclaim_txid?: string | undefined;
   }[] | undefined;
   /**
-   * What the receiver used, from solid blocks. Absent until a use was seen, in events, and for test projects. No
+   * The use of the receiver, from solid blocks. Absent until a use was seen, in events, and for test projects. No
    * charge depends on it.
    */
   readonly measured_use?: {
@@ -916,8 +916,8 @@ export type OrderRequest = {
   /** Seconds of rental, at most the longest duration on sale. */
   readonly duration_sec?: number | undefined;
   /**
-   * How often the wallet will spend the energy during the rental, at most once and again for each whole day of it,
-   * since used energy recovers within 24 hours. The rental must cost less than burning TRX that often.
+   * The number of times that the wallet will spend the energy during the rental: at most one more than its whole
+   * days, since used energy recovers within 24 hours. The rental must cost less than burning TRX that often.
    */
   readonly expected_uses?: number | undefined;
   /** A quote to redeem once, at its price. */
@@ -1012,7 +1012,7 @@ export interface PricedAutoDelegation {
     readonly duration_sec: number;
     /** Sun per energy, from the price table. */
     readonly sun_per_energy: number;
-    /** How often the energy will be spent: on each day with a use as far as measured, at least once. */
+    /** The number of times that the energy will be spent: on each day with a use as far as measured, at least once. */
     readonly expected_uses: number;
     /** Price of `keep_energy` in sun. */
     readonly price_sun: number;
@@ -1097,8 +1097,8 @@ export interface QuoteRequest {
   /** Seconds of rental, at most the longest duration on sale. */
   readonly duration_sec?: number | undefined;
   /**
-   * How often the wallet will spend the energy during the rental, at most once and again for each whole day of it,
-   * since used energy recovers within 24 hours. The rental must cost less than burning TRX that often.
+   * The number of times that the wallet will spend the energy during the rental: at most one more than its whole
+   * days, since used energy recovers within 24 hours. The rental must cost less than burning TRX that often.
    */
   readonly expected_uses?: number | undefined;
   /**
@@ -1157,8 +1157,8 @@ export type SimulateRequest = {
   /** Seconds of rental, at most the longest duration on sale. */
   readonly duration_sec?: number | undefined;
   /**
-   * How often the wallet will spend the energy during the rental, at most once and again for each whole day of it,
-   * since used energy recovers within 24 hours. The rental must cost less than burning TRX that often.
+   * The number of times that the wallet will spend the energy during the rental: at most one more than its whole
+   * days, since used energy recovers within 24 hours. The rental must cost less than burning TRX that often.
    */
   readonly expected_uses?: number | undefined;
   /** True: the answer includes a redeemable quote for energy_needed. */

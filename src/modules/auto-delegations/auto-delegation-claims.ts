@@ -67,7 +67,7 @@ export interface Checked {
   readonly pauseReason: string | undefined;
   readonly failures: number;
   readonly usableEnergy: bigint | undefined;
-  /** What the transfer needs; undefined if that was not measured. */
+  /** Energy that the transfer needs; undefined if not measured. */
   readonly transferEnergy?: bigint | undefined;
   readonly usedAtMs: number | undefined;
   /** By the chain's clock. */

@@ -86,7 +86,10 @@ const DURATION = answerSchema<DurationCost>({
   duration_sec: always(integerSchema('Seconds of the rental.', 86_400)),
   sun_per_energy: always(integerSchema('Sun per energy, from the price table.', 65)),
   expected_uses: always(
-    integerSchema('How often the energy will be spent: on each day with a use as far as measured, at least once.', 1),
+    integerSchema(
+      'The number of times that the energy will be spent: on each day with a use as far as measured, at least once.',
+      1,
+    ),
   ),
   price_sun: always(integerSchema('Price of `keep_energy` in sun.', 16_900_000)),
   price_per_use_sun: always(integerSchema('price_sun divided by expected_uses, rounded up.', 16_900_000)),

@@ -27,7 +27,7 @@ export interface RefillLevels {
 export interface Sized<T extends RefillLevels> {
   /** The row with its levels raised to what the transfer needs now, or needed last. */
   readonly row: T;
-  /** What the transfer needs now; undefined if that was not measured. */
+  /** Energy that the transfer needs now; undefined if not measured. */
   readonly transferEnergy: Energy | undefined;
   /** The code of the reason why no refill may be bought, because its transfer would fail. */
   readonly refusal: string | undefined;

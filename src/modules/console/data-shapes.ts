@@ -300,7 +300,7 @@ export interface OrderStory {
       readonly calls: number;
       /** The newest block with a use; absent without one. */
       readonly last_block?: number;
-      /** What burning `used_energy` would have cost, minus the price and those of extensions; may be negative. */
+      /** The cost of burning `used_energy`, minus the price and those of extensions; may be negative. */
       readonly saved_sun: number;
       readonly saved_trx: string;
     };

@@ -285,7 +285,7 @@ export interface OperatorDeposit extends DepositShape {
 /** `GET /deposits/{id}`: a deposit with what a decision on it needs. */
 export interface DepositEvidence {
   readonly deposit: OperatorDeposit;
-  /** What it would be credited with, and the small deposits held with it; absent without a rate of its minute. */
+  /** The credits for it and the small deposits held with it; absent without a rate of its minute. */
   readonly worth?: Money;
   /** The sum of the small deposits held with it, in the asset. */
   readonly small_amount?: string;

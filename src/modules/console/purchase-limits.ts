@@ -11,7 +11,7 @@ export interface PurchaseLimits {
   readonly balance_credits: bigint;
   /** The lowest balance that a charge may leave; null without a limit. */
   readonly floor_credits: bigint | null;
-  /** What the project's daily cap leaves today; null without a cap. */
+  /** Credits that the project's daily cap leaves today; null without a cap. */
   readonly project_left: bigint | null;
   /** The cap of purchases in the console, and what it leaves today; null while none is set. */
   readonly console_cap: bigint | null;

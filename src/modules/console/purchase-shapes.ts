@@ -19,7 +19,7 @@ export interface PurchaseTerms {
 
 interface PurchaseCap {
   readonly daily: Money;
-  /** What it leaves in the present UTC day. */
+  /** Credits that it leaves in the present UTC day. */
   readonly left: Money;
 }
 
@@ -52,7 +52,7 @@ export interface PurchasePreview {
   readonly expected_uses: number;
   readonly price: Money;
   readonly price_trx: string;
-  /** What burning the energy that often would cost. */
+  /** The cost of burning the energy that often. */
   readonly burning: Money;
   readonly burning_trx: string;
   readonly balance_after: Money;

@@ -13,7 +13,7 @@ const RELEASE = /^\d{1,4}(?:\.\d{1,4}){1,3}/;
 const UPGRADE = `Upgrade it to java-tron ${REQUIRED_RELEASE} (docs/operating/your-node.md).`;
 const DIFFERENCES_SHOWN = 3;
 
-/** What a node reports of itself. A member is undefined if the node does not report it. */
+/** A node's report of itself. A member is undefined if the node does not report it. */
 export interface NodeReport {
   readonly name: string;
   readonly release: string | undefined;

@@ -41,7 +41,7 @@ export type CauseCode = (typeof CAUSE_CODES)[number];
 export interface Cause {
   readonly code: CauseCode;
   readonly sentence: string;
-  /** What the caller should do. */
+  /** The caller's next step. */
   readonly next: string;
   /** TRX that this cause burnt, in sun; causes of the same burn share it. */
   readonly burnSun: bigint;

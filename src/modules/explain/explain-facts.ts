@@ -51,7 +51,7 @@ export interface EarlierUse {
   readonly energy: bigint;
 }
 
-/** What the same transfer uses without the surcharge, measured now: to a holder of the token, and to another address. */
+/** Energy of the same transfer without the surcharge, measured now: to a holder of the token, and to another address. */
 export interface TransferFigures {
   readonly recipient: string;
   readonly toHolder: bigint;
@@ -80,7 +80,7 @@ export interface Facts {
   readonly surcharge?: EarlierSurcharge | undefined;
 }
 
-/** Where and when the transaction ran. `block`: the ids of its block in their order, read only if they matter. */
+/** Place and time of the transaction. `block`: the ids of its block in their order, read only if they matter. */
 export interface Moment extends Place {
   readonly timestampMs: number;
   readonly block?: readonly string[] | undefined;
@@ -136,7 +136,7 @@ export function needsPositions(rentals: readonly RentalRecord[], blockNumber: nu
   );
 }
 
-/** How the energy of a call compares with the rentals that were running. */
+/** The energy of a call compared with the rentals that were running. */
 export interface Shortage {
   /** The part of the energy that the caller paid for, without the deployer's. */
   readonly needed: bigint;

@@ -19,7 +19,7 @@ const txid = (description: string) => textSchema(description, EXAMPLE_TXID, { pa
 const CAUSE = answerSchema<CauseBody>({
   code: always(textSchema('Stable code of the cause.', 'RECIPIENT_WITHOUT_TOKEN', { enum: CAUSE_CODES })),
   sentence: always(textSchema('The cause in one sentence.', 'No rental was running.')),
-  next: always(textSchema('What to do.', 'Wait until the order is `delivered` before you send.')),
+  next: always(textSchema('The next step of the caller.', 'Wait until the order is `delivered` before you send.')),
   burn_sun: always(integerSchema('TRX that it burnt, in sun. Several causes of one burn share it.', 6_600_000)),
   order_key: sometimes(textSchema('Idempotency-Key of the order concerned, if it is one.', 'payout-17')),
   txid: sometimes(txid('An earlier transaction that used the energy, if it was found.')),

@@ -11,7 +11,7 @@ interface LimitsRow {
   readonly balance_credits: bigint;
   readonly is_postpaid: boolean;
   readonly floor_credits: bigint | null;
-  /** What the daily caps of the project and of the key leave today; null without a cap. */
+  /** Credits that the daily caps of the project and of the key leave today; null without a cap. */
   readonly project_left: bigint | null;
   readonly key_left: bigint | null;
 }

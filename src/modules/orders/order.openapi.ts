@@ -162,7 +162,7 @@ export const ORDER_MEMBERS = {
   measured_use: sometimes({
     ...MEASURED,
     description:
-      'What the receiver used, from solid blocks. Absent until a use was seen, in events, and for test projects. No charge depends on it.',
+      'The use of the receiver, from solid blocks. Absent until a use was seen, in events, and for test projects. No charge depends on it.',
   }),
   txid: sometimes(txidSchema('Transaction of an activation, once known.')),
   test: sometimes({ type: 'boolean', const: true, description: 'Present for orders of test projects only.' }),

@@ -65,7 +65,7 @@ export const IsExpectedUses = () =>
       ...(longestSec !== undefined && { maximum: mostUses(longestSec) }),
       default: 1,
       description:
-        'How often the wallet will spend the energy during the rental, at most once and again for each whole day of it, ' +
+        'The number of times that the wallet will spend the energy during the rental: at most one more than its whole days, ' +
         'since used energy recovers within 24 hours. The rental must cost less than burning TRX that often.',
       examples: [1],
     }),

@@ -50,11 +50,12 @@ it('refuses more than three dialect words per 1,000, and names the file', async 
   expect(says).toMatch(/^src: [\d.]+ dialect words per 1,000[^]*src\/dialect\.ts/);
 });
 
-it('refuses a header that is an indirect question', async () => {
-  await writeFile(join(root, 'src', 'header.ts'), `/** How orders are claimed. */\n${PLAIN}export const a = 1;\n`);
+it('refuses a block comment that is an indirect question', async () => {
+  const comment = ['/**', 'How orders are claimed. */'].join(' ');
+  await writeFile(join(root, 'src', 'claim.ts'), `${PLAIN}${comment}\nexport const a = 1;\n`);
   expect(await check('check-prose.mjs')).toEqual({
     code: 1,
-    says: 'src/header.ts: the header is an indirect question\n',
+    says: 'src/claim.ts: a comment is an indirect question: How orders are claimed.\n',
   });
 });
 

@@ -73,7 +73,7 @@ function Steps({ history }: { readonly history: OrderHistory }) {
   );
 }
 
-/** What the rental saves once all of its energy is used. */
+/** The rental's saving once all of its energy is used. */
 function estimateSun({ money }: OrderHistory): bigint {
   return money.burning_sun === undefined ? 0n : BigInt(money.burning_sun) - BigInt(money.price_sun);
 }
