@@ -1,5 +1,6 @@
 // Numbers as every page of the console shows them.
 import { assetText, grouped, groupedIn, rateText, usd, usdExact } from '../../../packages/console/src/format/money.js';
+import { sentenceText } from '../../../packages/console/src/format/sentence.js';
 
 it('every whole number has commas between thousands, and every fraction a point', () => {
   expect([grouped(65_000), grouped('1234567.5'), assetText('1500.000000', 'TRX')]).toEqual([
@@ -24,4 +25,13 @@ it.each([
   ['dep_123456 of 2026-11-24', 'dep_123456 of 2026-11-24'],
 ])('the sentence “%s” is shown as “%s”', (text, shown) => {
   expect(groupedIn(text)).toBe(shown);
+});
+
+it.each([
+  ['Rental of 65000 energy for 86400 s to TF7R', 'Rental of 65,000 energy for 1 d to TF7R'],
+  ['Accepted; $0.877500 charged.', 'Accepted; $0.8775 charged.'],
+  ['$12.000000 returned: the full charge.', '$12.00 returned: the full charge.'],
+  ['bank transfer 100 s', 'bank transfer 100 s'],
+])('the sentence of the API “%s” is shown as “%s”', (text, shown) => {
+  expect(sentenceText(text)).toBe(shown);
 });

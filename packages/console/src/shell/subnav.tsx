@@ -11,15 +11,24 @@ interface SubnavProps {
 function Subnav({ name, pages }: SubnavProps) {
   const [path] = useLocation();
   if (pages.length < 2) return null;
+  const here = pages
+    .map(([to]) => to)
+    .filter((to) => isAt(path, to))
+    .sort((one, other) => other.length - one.length)[0];
   return (
     <nav className="subnav" aria-label={name}>
       {pages.map(([to, word]) => (
-        <Link key={to} href={to} {...(path === to && { 'aria-current': 'page' })}>
+        <Link key={to} href={to} {...(to === here && { 'aria-current': path === to ? 'page' : 'true' })}>
           {word}
         </Link>
       ))}
     </nav>
   );
+}
+
+/** True on the page and below it. Every page of a project is below its first one, so that one is only itself. */
+function isAt(path: string, to: string): boolean {
+  return path === to || (path.startsWith(`${to}/`) && !/^\/p\/[^/]+$/.test(to));
 }
 
 /** Navigation for an operator on a project's pages: the rail holds only the service's pages. */

@@ -90,8 +90,8 @@ function columnsOf(projectId: string): Column<AutoDelegationShape>[] {
       title: titles.keeps,
       cell: ({ keep_energy: keep, refill_below: below }) => (
         <>
-          {AUTO.energyOf(grouped(keep))}
-          <p className="dim">{AUTO.below(grouped(below))}</p>
+          <span className="one-line">{AUTO.energyOf(grouped(keep))}</span>
+          <p className="dim one-line">{AUTO.below(grouped(below))}</p>
         </>
       ),
     },

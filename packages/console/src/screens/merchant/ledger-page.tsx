@@ -2,7 +2,8 @@ import { Link } from 'wouter';
 import type { LedgerLine } from '../../../../../src/modules/console/data-shapes.js';
 import { withQuery } from '../../api/client.js';
 import { usePages } from '../../api/project-data.js';
-import { assetText, groupedIn } from '../../format/money.js';
+import { assetText } from '../../format/money.js';
+import { sentenceText } from '../../format/sentence.js';
 import { dayAfter } from '../../format/time.js';
 import { Amount, Groups, Moment } from '../../parts/figures.js';
 import { Filter, isFilteredBy, useFiltered, type FilterField } from '../../parts/filter.js';
@@ -58,7 +59,7 @@ function columnsOf(projectId: string): Column<LedgerLine>[] {
       cell: (line) => (
         <>
           <strong>{LEDGER.kinds[line.kind]}</strong>
-          <p className="dim">{groupedIn(line.description)}</p>
+          {line.description !== LEDGER.kinds[line.kind] && <p className="dim">{sentenceText(line.description)}</p>}
           {line.asset_amount !== undefined && line.asset !== undefined && (
             <p className="dim">{LEDGER.atRate(assetText(line.asset_amount, line.asset), line.usd_rate ?? '1')}</p>
           )}

@@ -90,7 +90,7 @@ export function Made({ keyId }: { readonly keyId: string }) {
   return (
     <details className="help">
       <summary>
-        {text.made}: {parts.join(', ')}
+        <span>{`${text.made}: ${parts.join(', ')}`}</span>
       </summary>
       <ul>
         {data.webhooks.map(({ id, url }) => (

@@ -8,7 +8,8 @@ import type {
   StatementEntry,
 } from '../../../../../src/modules/console/data-shapes.js';
 import { useReadOnce } from '../../api/project-data.js';
-import { grouped, groupedIn } from '../../format/money.js';
+import { grouped } from '../../format/money.js';
+import { sentenceText } from '../../format/sentence.js';
 import { utcMoment } from '../../format/time.js';
 import { Amount } from '../../parts/figures.js';
 import { Facts, Lines, type Column } from '../../parts/lines.js';
@@ -25,12 +26,15 @@ const KINDS = ['deposit', 'topup', 'charge', 'refund', 'compensation', 'adjustme
 const SHOWN = 100;
 const titles = text.columns;
 const ENTRY_COLUMNS: readonly Column<StatementEntry>[] = [
-  { title: titles.when, cell: ({ created_at: at }) => utcMoment(new Date(at)).replace(' UTC', '') },
+  {
+    title: titles.when,
+    cell: ({ created_at: at }) => <span className="one-line">{utcMoment(new Date(at)).replace(' UTC', '')}</span>,
+  },
   {
     title: titles.what,
     cell: ({ kind, description }) => (
       <>
-        <strong>{LEDGER.kinds[kind]}</strong> {groupedIn(description)}
+        <strong>{LEDGER.kinds[kind]}</strong> {description !== LEDGER.kinds[kind] && sentenceText(description)}
       </>
     ),
   },

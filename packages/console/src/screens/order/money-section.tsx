@@ -2,6 +2,7 @@
 import type { LedgerLine } from '../../../../../src/modules/console/data-shapes.js';
 import type { OrderHistory } from '../../api/order-history.js';
 import { grouped, rateText, trx } from '../../format/money.js';
+import { sentenceText } from '../../format/sentence.js';
 import { span } from '../../format/time.js';
 import { Amount, Moment } from '../../parts/figures.js';
 import { Facts, Lines, type Column } from '../../parts/lines.js';
@@ -11,7 +12,7 @@ import { ORDER } from '../../text/orders.js';
 
 const text = ORDER.money;
 const COLUMNS: readonly Column<LedgerLine>[] = [
-  { title: text.columns.what, cell: ({ description }) => description },
+  { title: text.columns.what, cell: ({ description }) => sentenceText(description) },
   { title: text.columns.amount, cell: ({ amount }) => <Amount credits={amount.credits} isSigned />, isFigure: true },
   { title: text.columns.when, cell: ({ created_at: at }) => <Moment at={at} /> },
 ];

@@ -1,6 +1,6 @@
 /** Explains a refund: reason, known facts, and the next step. */
 import type { RefundReason } from '../../../../../src/modules/console/data-shapes.js';
-import { groupedIn } from '../../format/money.js';
+import { sentenceText } from '../../format/sentence.js';
 import { Amount, Moment } from '../../parts/figures.js';
 import { Icon } from '../../parts/icons.js';
 import { Section } from '../../parts/page.js';
@@ -28,7 +28,7 @@ export function WhyRefunded({ reason }: { readonly reason: RefundReason }) {
       <ol className="evidence">
         {reason.evidence.map(({ at, chain_at: chainAt, says }) => (
           <li key={`${at ?? ''} ${chainAt ?? ''} ${says}`}>
-            <p>{groupedIn(says)}</p>
+            <p>{sentenceText(says)}</p>
             <p className="dim">
               {at !== undefined && <Moment at={at} clock="ours" />}{' '}
               {chainAt !== undefined && <Moment at={chainAt} clock="chain" />}
