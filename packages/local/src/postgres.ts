@@ -24,6 +24,8 @@ export interface PostgresOptions {
   readonly durable: boolean;
   /** A fixed port, for a server that restarts at the same address; default a free one. */
   readonly port?: number;
+  /** Settings of the server besides the usual ones. */
+  readonly settings?: Readonly<Record<string, string>>;
 }
 
 export interface Postgres {
@@ -58,7 +60,7 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
     await initdb(place);
     for (let attempt = 1; ; attempt += 1) {
       const port = options.port ?? (await freePort());
-      const server = await startServer(place, port, options.durable);
+      const server = await startServer(place, port, options);
       const url = `postgres://${USER}:${place.password}@127.0.0.1:${port}/postgres`;
       try {
         await untilAnswers(server, url);
@@ -156,8 +158,8 @@ async function initdb(place: Place): Promise<void> {
   await rename(unfinished, place.data);
 }
 
-async function startServer(place: Place, port: number, durable: boolean): Promise<GuardedProcess> {
-  const on = durable ? 'on' : 'off';
+async function startServer(place: Place, port: number, options: PostgresOptions): Promise<GuardedProcess> {
+  const on = options.durable ? 'on' : 'off';
   const settings = {
     listen_addresses: '127.0.0.1',
     port: String(port),
@@ -175,6 +177,7 @@ async function startServer(place: Place, port: number, durable: boolean): Promis
     log_checkpoints: 'off',
     // `log` omits errors that clients provoke on purpose, such as unique violations.
     log_min_messages: 'log',
+    ...options.settings,
   };
   const flags = Object.entries(settings).flatMap(([key, value]) => ['-c', `${key}=${value}`]);
   return GuardedProcess.start({

@@ -27,6 +27,8 @@ export interface WorldOptions {
   readonly roleUrl?: (url: string, role: WorldRole) => string;
   /** True if commits must reach the disk: for a demo, not for tests. */
   readonly durable: boolean;
+  /** Further settings of a Postgres of the world's own. */
+  readonly postgresSettings?: Readonly<Record<string, string>> | undefined;
   /** Merged over the environment of the API, worker and CLI. */
   readonly env?: NodeJS.ProcessEnv;
   /** Start a second node of the same chain, as if run by another operator. */
@@ -335,7 +337,7 @@ export class World {
     await Promise.all([
       (async () => {
         if (options.databaseUrl === undefined) {
-          const postgres = await startPostgres({ durable: options.durable });
+          const postgres = await startPostgres({ durable: options.durable, settings: options.postgresSettings ?? {} });
           this.stops.push(() => postgres.stop());
           this.databaseUrl = postgres.url;
         } else this.databaseUrl = options.databaseUrl;

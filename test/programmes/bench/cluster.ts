@@ -29,6 +29,8 @@ export interface BenchClusterOptions {
   /** Server to use instead of DATABASE_URL's or an own one. */
   readonly databaseUrl?: string;
   readonly env?: NodeJS.ProcessEnv;
+  /** Settings of an own server. */
+  readonly postgresSettings?: Readonly<Record<string, string>>;
   /** Folder of another build, instead of the repository. */
   readonly build?: string;
   /** True if that build has an older schema. */
@@ -100,6 +102,7 @@ export class BenchCluster {
       blockMs: options.blockMs,
       solidLag: options.solidLag,
       durable: true,
+      postgresSettings: options.postgresSettings,
       databaseUrl: stores.databaseUrl,
       redisUrl: stores.redisUrl,
       // Enough stake for a soak: at nine energy per TRX an order of 65 000 takes some 7 240 TRX.

@@ -36,6 +36,9 @@ export interface Spent {
   readonly postgres: number;
 }
 
+const PARTS = ['api', 'worker', 'postgres'] as const;
+const NOTHING: Spent = { api: 0, worker: 0, postgres: 0 };
+
 /** Measured concurrently: the second is the reference for the first. */
 type Meters = readonly [ours: Meter, limit: Meter];
 
@@ -61,29 +64,42 @@ export async function atOnce(
   return spent;
 }
 
+/** Called at the start and at the end of all rounds, with the orders that each service has sold between. */
+export interface Watch {
+  readonly begin: () => Promise<unknown>;
+  readonly end: (bought: readonly number[]) => Promise<unknown>;
+}
+
 /** Buys from both services at one constant rate. Rounds begin once as many orders end as are bought. */
-export async function lives(pace: LifePace, meters: Meters): Promise<Rounds> {
+export async function lives(pace: LifePace, meters: Meters, watch?: Watch): Promise<Rounds> {
   const over = new AbortController();
+  let begun: Promise<unknown> | undefined;
+  let before: readonly number[] = [];
   const spent = await atOnce(pace.lifeRounds, meters, async (meter) => {
     if (meter.buying === undefined) {
       meter.buying = meter.buyOn(over.signal);
       await Promise.race([meter.buying, pause(STEADY_MS)]);
     }
+    begun ??= watch?.begin().then(() => {
+      before = meters.map(({ orders }) => orders);
+    });
+    await begun;
     return meter.window(pace.seconds * 1000);
   });
+  await watch?.end(meters.map(({ orders }, index) => orders - (before[index] ?? 0)));
   over.abort();
   await Promise.all(meters.map(async (meter) => meter.buying));
   await Promise.all(meters.map((meter) => meter.end()));
   return spent;
 }
 
-const sumOf = ({ api, worker, postgres }: Spent): number => api + worker + postgres;
+const sumOf = (spent: Spent): number => PARTS.reduce((sum, part) => sum + spent[part], 0);
 
 export function spentRow(
   { what, against, goal }: Pick<Row, 'what' | 'against' | 'goal'>,
   { ours, limit }: Rounds,
 ): Row {
-  const ratios = ours.map((spent, index) => sumOf(spent) / sumOf(limit[index] ?? { api: 0, worker: 0, postgres: 0 }));
+  const ratios = ours.map((spent, index) => sumOf(spent) / sumOf(limit[index] ?? NOTHING));
   const share = (of: keyof Spent): string =>
     `${of} ${median(ours.map((each) => each[of])).toFixed(3)} beside ${median(limit.map((each) => each[of])).toFixed(3)}`;
   return {
@@ -95,7 +111,7 @@ export function spentRow(
     ratio: median(ratios),
     goal,
     spread: [Math.min(...ratios), Math.max(...ratios)],
-    note: (['api', 'worker', 'postgres'] as const).map(share).join(', '),
+    note: PARTS.map(share).join(', '),
   };
 }
 
@@ -106,10 +122,12 @@ interface Reading extends Spent {
 
 const difference = (from: Reading, to: Reading): Reading => ({
   atMs: to.atMs - from.atMs,
-  api: to.api - from.api,
-  worker: to.worker - from.worker,
-  postgres: to.postgres - from.postgres,
+  ...byPart((part) => to[part] - from[part]),
 });
+
+function byPart(of: (part: (typeof PARTS)[number]) => number): Spent {
+  return { api: of('api'), worker: of('worker'), postgres: of('postgres') };
+}
 
 /** One service with its processes: equal numbers of APIs and workers. */
 export class Meter {
@@ -145,6 +163,11 @@ export class Meter {
         return { process: await this.cluster.service.startWorker(env), adminPort };
       }),
     );
+  }
+
+  /** The number of orders sent so far. */
+  get orders(): number {
+    return this.bought;
   }
 
   /** Stops the workers: later orders are only accepted. */
@@ -224,7 +247,7 @@ export class Meter {
     const { idle } = this;
     if (idle === undefined) throw new Error('what idle processes take is measured first');
     const of = (name: keyof Spent): number => (idle[name] * 1000) / idle.atMs;
-    return { api: of('api'), worker: of('worker'), postgres: of('postgres') };
+    return byPart(of);
   }
 
   private async areOver(): Promise<boolean> {
@@ -248,7 +271,7 @@ export class Meter {
   private beyondIdle(spent: Reading, count: number): Spent {
     const { idlePerSec: idle } = this;
     const of = (name: keyof Spent): number => (spent[name] - (idle[name] * spent.atMs) / 1000) / count;
-    return { api: of('api'), worker: of('worker'), postgres: of('postgres') };
+    return byPart(of);
   }
 
   private async read(): Promise<Reading> {

@@ -10,6 +10,7 @@ import { millionRows } from './million.js';
 import { CONSOLE_CREDITS, consoleRows, FULL_PACE, QUICK_PACE } from './rows-consoles.js';
 import { localDepositXpub } from '../../../packages/local/src/world.js';
 import { eventRows } from './rows-events.js';
+import { lifeRows } from './rows-life.js';
 import { depositRows } from './rows-deposits.js';
 import { followRows } from './rows-follow.js';
 import { webhookRows } from './rows-webhooks.js';
@@ -31,8 +32,11 @@ const HELP = `npm run bench -- [--only REGEX] [--million] [--quick]
 npm run bench -- --soak [--minutes N] [--rate N]
 
   --only REGEX  parts whose name matches: http, signatures, fairness,
-                worker, follow, events, scale, unnamed, webhooks, deposits,
-                auto-delegations, refills, latency, consoles, migration
+                worker, follow, events, life, scale, unnamed, webhooks,
+                deposits, auto-delegations, refills, latency, consoles,
+                migration
+  --against REV the commit, or the folder of a build, that life measures
+                beside this build
   --million     two services in turn, one with 1 000 000 ended orders;
                 --only history: the worker alone, --only none: no other part
   --ten-million the same with 10 000 000 of them, nine in the archive:
@@ -50,6 +54,7 @@ const { values: options } = parseArgs({
     minutes: { type: 'string', default: '10' },
     rate: { type: 'string', default: '110' },
     only: { type: 'string', default: '' },
+    against: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
 });
@@ -116,6 +121,7 @@ async function startUps(cluster: BenchCluster): Promise<void> {
     add('--only worker', figure(`start-up of the ${name}`, '–', 'ms', 'report', values));
 }
 
+const ofAgainst = options.against === undefined ? '' : ` --against ${options.against}`;
 const startedAt = performance.now();
 if (options.soak) {
   await withCluster(
@@ -170,6 +176,11 @@ if (options.soak) {
     add('--only events', ...(await eventRows(rounds)));
   }
   const lifePace = options.quick ? { lifeRounds: 1, seconds: 10 } : { lifeRounds: 5, seconds: 30 };
+  if (only.test('life')) {
+    console.error('\nan order’s life, step by step');
+    const kept = { against: options.against, conditions, isKept: !options.quick };
+    add(`--only life${ofAgainst}`, ...(await lifeRows(lifePace, kept)));
+  }
   if (only.test('scale')) {
     for (const processes of options.quick ? [2] : [2, 4]) {
       console.error(`\n${processes.toString()} APIs and workers`);

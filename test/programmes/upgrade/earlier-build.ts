@@ -1,7 +1,8 @@
 // An earlier version of the service, built from this repository's history with the installed packages.
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { copyOfBuild, type Build } from '../chaos/workspace.js';
@@ -56,6 +57,13 @@ async function beforeNewestMigration(): Promise<string | undefined> {
     throw new Error(`The newest migration, ${newest}, is in no commit. Name the version before by --from.`);
   }
   return `${came}~1`;
+}
+
+/** Returns the build in a folder, or builds a revision. */
+export async function openBuild(folderOrRevision: string): Promise<Build> {
+  const dist = join(folderOrRevision, 'dist');
+  if (!existsSync(join(dist, 'bundle'))) return builtFrom(folderOrRevision);
+  return { root: resolve(folderOrRevision), dist: resolve(dist), remove: () => Promise.resolve() };
 }
 
 /** Builds a revision. Throws if this repository lacks it, or if it does not build with the installed packages. */
