@@ -1,30 +1,37 @@
-// The tests but those of test/long, on embedded Postgres and Redis unless DATABASE_URL / REDIS_URL name others.
-/** @type {import('jest').Config} */
-export default {
-  testEnvironment: '<rootDir>/test/setup/environment.mjs',
-  roots: ['<rootDir>/test'],
+import { SWC_OPTIONS } from './test/setup/swc.mjs';
+
+// Projects select tests by folder: `npm test` runs unit and integration, `npm run test:long` long, `npm run test:console`
+// console.
+const base = {
+  rootDir: import.meta.dirname,
   testMatch: ['**/*.test.ts'],
-  // Those in a browser run by themselves: npm run test:console; and those that take long: npm run test:long.
-  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/console/', '<rootDir>/test/long/'],
+  testPathIgnorePatterns: ['/node_modules/'],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
-  transform: {
-    '^.+\\.ts$': [
-      '@swc/jest',
-      {
-        jsc: {
-          target: 'es2022',
-          parser: { syntax: 'typescript', decorators: true },
-          transform: { legacyDecorator: true, decoratorMetadata: true },
-          keepClassNames: true,
-        },
-        module: { type: 'es6' },
-      },
-    ],
-  },
-  testSequencer: '<rootDir>/test/setup/sequencer.mjs',
+  transform: { '^.+\\.ts$': ['@swc/jest', SWC_OPTIONS] },
+};
+
+/** With Postgres, Redis and what a test starts itself; embedded unless DATABASE_URL and REDIS_URL name others. */
+const withServers = {
+  ...base,
+  testEnvironment: '<rootDir>/test/setup/environment.mjs',
   globalSetup: '<rootDir>/test/setup/global-setup.mjs',
   globalTeardown: '<rootDir>/test/setup/global-teardown.mjs',
+};
+
+const inFolders = (...names) => names.map((name) => `<rootDir>/test/${name}`);
+
+/** @type {import('jest').Config} */
+export default {
+  projects: [
+    { ...base, displayName: 'unit', testEnvironment: 'node', roots: inFolders('unit') },
+    { ...withServers, displayName: 'integration', roots: inFolders('integration', 'devnet', 'programmes') },
+    // Starts whole services, kills them, runs a node's bad days or walks through the pages of docs/.
+    { ...withServers, displayName: 'long', roots: inFolders('long') },
+    // Needs the whole machine: a real browser against real processes.
+    { ...withServers, displayName: 'console', roots: inFolders('console') },
+  ],
+  testSequencer: '<rootDir>/test/setup/sequencer.mjs',
   // A leaked connection, timer or child process is a bug of ours: Jest must be able to end by itself.
   forceExit: false,
   testTimeout: 180_000,

@@ -46,6 +46,6 @@ export function fromSetup(
   name: 'TEST_DATABASE_URL' | 'TEST_DATABASE_PREFIX' | 'TEST_ROLE_PASSWORD' | 'TEST_REDIS_URL',
 ): string {
   const value = process.env[name];
-  if (value === undefined) throw new Error(`${name} is not set: run the tests with jest.config.js`);
+  if (value === undefined) throw new Error(`${name} is not set: run the tests by their npm script`);
   return value;
 }

@@ -3,9 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { transform } from '@swc/core';
-import jest from '../../jest.config.js';
-
-const [, swc] = jest.transform['^.+\\.ts$'];
+import { SWC_OPTIONS } from './swc.mjs';
 
 /** Resolves an import of `.js` in a TypeScript file to the `.ts` file beside it. */
 export async function resolve(specifier, context, next) {
@@ -18,7 +16,7 @@ export async function load(url, context, next) {
   const filename = fileURLToPath(url);
   const source = await readFile(filename, 'utf8');
   const { code } = await transform(source, {
-    ...swc,
+    ...SWC_OPTIONS,
     filename,
     swcrc: false,
     sourceMaps: 'inline',

@@ -2,15 +2,14 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { transform } from '@swc/core';
-import jest from '../../../jest.config.js';
+import { SWC_OPTIONS } from '../../setup/swc.mjs';
 
-const [, swc] = jest.transform['^.+\\.ts$'];
 const texts = new Map(Object.entries(JSON.parse(readFileSync(process.env.PLANTED_SOURCES, 'utf8'))));
 
 export async function load(url, context, next) {
   const filename = url.startsWith('file:') ? fileURLToPath(url) : '';
   const text = texts.get(filename);
   if (text === undefined) return next(url, context);
-  const { code } = await transform(text, { ...swc, filename, swcrc: false, sourceMaps: 'inline' });
+  const { code } = await transform(text, { ...SWC_OPTIONS, filename, swcrc: false, sourceMaps: 'inline' });
   return { format: 'module', source: code, shortCircuit: true };
 }

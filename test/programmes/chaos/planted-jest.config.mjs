@@ -1,22 +1,16 @@
 // Runs any test against a source with a planted bug: see planted-transform.mjs.
-import base from '../../../jest.config.js';
-
-const [, swc] = base.transform['^.+\\.ts$'];
-
-/** @type {import('jest').Config} */
-const config = {
-  ...base,
-  rootDir: '../../..',
-  testPathIgnorePatterns: ['/node_modules/'],
-  globalSetup: '<rootDir>/test/programmes/chaos/planted-setup.mjs',
-  transform: { '^.+\\.ts$': ['<rootDir>/test/programmes/chaos/planted-transform.mjs', swc] },
-};
+import jest from '../../../jest.config.js';
+import { SWC_OPTIONS } from '../../setup/swc.mjs';
 
 // Unit tests need no servers.
-if (process.env.PLANTED_SERVICES === 'none') {
-  delete config.globalSetup;
-  delete config.globalTeardown;
-  config.testEnvironment = 'node';
-}
+const isUnit = process.env.PLANTED_SERVICES === 'none';
+const project = jest.projects.find(({ displayName }) => displayName === (isUnit ? 'unit' : 'integration'));
 
-export default config;
+/** @type {import('jest').Config} */
+export default {
+  ...project,
+  roots: ['<rootDir>/test'],
+  ...(!isUnit && { globalSetup: '<rootDir>/test/programmes/chaos/planted-setup.mjs' }),
+  transform: { '^.+\\.ts$': ['<rootDir>/test/programmes/chaos/planted-transform.mjs', SWC_OPTIONS] },
+  testTimeout: jest.testTimeout,
+};

@@ -12,7 +12,7 @@ const ci = readFileSync('.ci/run', 'utf8');
 /** Returns the words of a command behind Jest's options. */
 function patternsIn(words: string): string[] {
   return words
-    .replaceAll(/(?:^| )(?:-w|--config) \S+/g, '')
+    .replaceAll(/(?:^| )(?:-w \S+|--selectProjects(?: \w+)+(?= -|$))/g, '')
     .split(' ')
     .filter((word) => word !== '' && word !== '&' && !word.startsWith('-'));
 }
