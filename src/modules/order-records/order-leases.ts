@@ -5,7 +5,7 @@
 import type { OrderKind, OrderStatus } from '../../domain/order-state.js';
 import type { Energy } from '../../domain/units.js';
 import type { Queryable } from '../../platform/database/database.js';
-import { leaseIsFree } from '../../platform/database/lease-sql.js';
+import { isDue, leaseIsFree } from '../../platform/database/lease-sql.js';
 import { LOST } from './lost-energy-sql.js';
 import { RECOVERY_HOLD_SEC, RECOVERY_IS_DONE } from './recovery-condition.js';
 
@@ -63,6 +63,11 @@ export const SOLID_WAIT = `interval '3 minutes'`;
 
 /** Condition that neither a worker nor the search for lost commits holds the order. */
 const IS_FREE = leaseIsFree('lease_until', `greatest($1, ${RECOVERY_HOLD_SEC.toString()})`, 'statement_timestamp()');
+
+/** The longest rest of top-ups, in seconds. */
+export const TOP_UP_REST_MAX_SEC = 3600;
+
+const TOP_UP_IS_DUE = `(top_up_after IS NULL OR ${isDue('top_up_after', TOP_UP_REST_MAX_SEC, 'statement_timestamp()')})`;
 
 const UNTIL = `clock_timestamp() + $1 * interval '1 second' AS until`;
 
@@ -138,7 +143,7 @@ const CLAIM_SHORT = {
     SELECT id, ${UNTIL} FROM open_orders
      WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL AND sun_per_energy_e6 < $3
        AND ends_at > $4 AND next_run_at IS NULL AND ${IS_FREE}
-       AND (top_up_after IS NULL OR top_up_after <= statement_timestamp())
+       AND ${TOP_UP_IS_DUE}
        AND ${RECOVERY_IS_DONE}
      ORDER BY sun_per_energy_e6 LIMIT $2 FOR UPDATE SKIP LOCKED)
   UPDATE open_orders o ${CLAIMED}`,
@@ -166,7 +171,7 @@ const CLAIM_LOST = {
   text: `WITH due AS (
     SELECT id, ${UNTIL} FROM open_orders
      WHERE id IN (${LOST}) AND next_run_at IS NULL AND ${IS_FREE}
-       AND (top_up_after IS NULL OR top_up_after <= statement_timestamp())
+       AND ${TOP_UP_IS_DUE}
        AND ${RECOVERY_IS_DONE}
      FOR UPDATE SKIP LOCKED)
   UPDATE open_orders o ${CLAIMED}`,

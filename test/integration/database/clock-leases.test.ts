@@ -9,11 +9,15 @@ import { DeliveryClaims } from '../../../src/modules/sender/delivery-claims.js';
 import type { Database } from '../../../src/platform/database/database.js';
 import { SharedReading } from '../../../src/platform/database/shared-reading.js';
 import { TronClient } from '../../../src/platform/chain/tron.client.js';
+import type { ChainView } from '../../../src/modules/fulfilment/follow/chain-view.js';
 import { ClockWatch } from '../../../src/modules/fulfilment/loop/clock-watch.js';
 import { StartupGate } from '../../../src/modules/fulfilment/loop/startup-gate.js';
+import { WalletHealth } from '../../../src/modules/fulfilment/send/wallet-health.js';
+import { claimShortRentals, TOP_UP_REST_MAX_SEC } from '../../../src/modules/order-records/order-leases.js';
+import type { Signer } from '../../../src/platform/chain/keys.js';
 import type { Customer } from '../../support/api/client.js';
 import { makeCustomer } from '../../support/api/factory.js';
-import { openOrderFixture, withKey, type OrderFixture } from '../../support/api/order-fixture.js';
+import { openOrderFixture, settleOrder, withKey, type OrderFixture } from '../../support/api/order-fixture.js';
 import { openLog } from '../../support/log.js';
 
 const SENDER = { sender: { leaseSec: 15 } } as SenderConfig;
@@ -169,6 +173,36 @@ it('orders postponed by the clock of another server are due after the search for
 });
 
 describe('a due time further ahead than any rest', () => {
+  it('of the top-ups of a rental is now', async () => {
+    const key = await newOrder();
+    const [order] = await database.query<{ id: bigint }>('SELECT id FROM open_orders WHERE key = $1', [key]);
+    await settleOrder(fixture.api, order!.id);
+    const claim = async (restedSec: number): Promise<boolean> => {
+      await run(
+        `UPDATE open_orders SET top_up_after = clock_timestamp() + $2 * interval '1 second', sun_per_energy_e6 = 1
+          WHERE id = $1`,
+        [order!.id, restedSec],
+      );
+      const claims = await claimShortRentals(database, 30, 100, { shortBelowE6: 2n, endsAfter: new Date(0) });
+      return claims.some(({ id }) => id === order!.id);
+    };
+    expect([await claim(TOP_UP_REST_MAX_SEC - 60), await claim(TOP_UP_REST_MAX_SEC + 60)]).toEqual([false, true]);
+  });
+
+  it('of a wallet’s hold is now', async () => {
+    const log = openLog('silent');
+    const health = new WalletHealth(database, {} as Signer, { current: undefined } as ChainView, log);
+    const isHeldAfter = async (sec: number): Promise<boolean> => {
+      await run(`UPDATE pool_wallet SET delivery_held_until = clock_timestamp() + $1 * interval '1 second'`, [sec]);
+      await health.resumeWallets();
+      const [row] = await database.query<{ isHeld: boolean }>(
+        'SELECT bool_or(delivery_held_until IS NOT NULL) AS "isHeld" FROM pool_wallet',
+      );
+      return row!.isHeld;
+    };
+    expect([await isHeldAfter(3500), await isHeldAfter(3660)]).toEqual([true, false]);
+  });
+
   it('of an endpoint is now', async () => {
     const id = await endpoint();
     await run(`UPDATE webhook_state SET due_at = clock_timestamp() + interval '31 days' WHERE endpoint_id = $1`, [id]);

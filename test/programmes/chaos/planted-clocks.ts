@@ -36,6 +36,24 @@ export const PLANTED_CLOCKS: readonly PlantedBug[] = [
     test: leases('of a notification is now, and mails of a later hour take no place in the present one'),
   },
   {
+    name: 'the rest of top-ups that a later clock wrote is waited for',
+    changes: one(
+      'modules/order-records/order-leases.ts',
+      "${isDue('top_up_after', TOP_UP_REST_MAX_SEC, 'statement_timestamp()')}",
+      'top_up_after <= statement_timestamp()',
+    ),
+    test: leases('of the top-ups of a rental is now'),
+  },
+  {
+    name: 'the hold of a wallet that a later clock wrote is waited for',
+    changes: one(
+      'modules/fulfilment/send/wallet-health.ts',
+      "isDue('delivery_held_until', HOLD_MAX_SEC)",
+      "'delivery_held_until <= clock_timestamp()'",
+    ),
+    test: leases('of a wallet’s hold is now'),
+  },
+  {
     name: 'an order being undone is waited for although a later clock leased it',
     changes: one(SCHEDULE, `\n           OR lease_until > clock_timestamp() + $1 * interval '1 second')`, ')'),
     test: leases('of an order makes it due although no worker saw the later clock'),

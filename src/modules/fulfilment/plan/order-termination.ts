@@ -16,6 +16,7 @@ import {
   reserveFurther,
   reserveMissing,
 } from '../../order-records/leg-transitions.js';
+import { TOP_UP_REST_MAX_SEC } from '../../order-records/order-leases.js';
 import { postponeTopUps } from '../../order-records/order-schedule.js';
 import {
   flagForAttention,
@@ -47,7 +48,7 @@ const RETURN_CAPACITY = {
 /** Pause after a top-up that failed or found no capacity. */
 const TOP_UP_REST_SEC = 30;
 /** The network's stake may fall again, and the shortfall with it. */
-const PAST_TOP_UPS_REST_SEC = 3600;
+const PAST_TOP_UPS_REST_SEC = TOP_UP_REST_MAX_SEC;
 
 /** First key of the advisory locks that serialise top-ups of one receiver. */
 const TOPPING_UP = 4205;

@@ -13,6 +13,7 @@ import { Database } from '../../../platform/database/database.js';
 import { wakeUnsignedReclaims } from '../../order-records/order-schedule.js';
 import { ChainView, type View } from '../follow/chain-view.js';
 import { forEachConcurrently } from '../../../platform/support/concurrency.js';
+import { isDue } from '../../../platform/database/lease-sql.js';
 import { lineOf } from '../../../platform/support/foreign-text.js';
 
 /** Consecutive failures that pause a wallet. */
@@ -71,12 +72,14 @@ const DIED = {
     WHERE w.id = v.id RETURNING w.address, w.delivery_fault, v.pauses`,
 };
 
-/** Ends expired holds. The next death pauses the wallet again, for longer. */
+const HOLD_IS_OVER = isDue('delivery_held_until', HOLD_MAX_SEC);
+
+/** Ends expired holds, and those of a clock that was ahead. The next death pauses the wallet again, for longer. */
 const RESUME = {
   name: 'wallet_hold_over',
   text: `UPDATE pool_wallet w SET delivery_held_until = NULL, deaths = least(w.deaths, ${FAILURES_MAX.toString()} - 1),
       delivery_fault = CASE WHEN w.sign_failures >= ${FAILURES_MAX.toString()} THEN w.delivery_fault END
-    FROM (SELECT id FROM pool_wallet WHERE delivery_held_until <= clock_timestamp()
+    FROM (SELECT id FROM pool_wallet WHERE ${HOLD_IS_OVER}
            ORDER BY id FOR NO KEY UPDATE SKIP LOCKED) v
     WHERE w.id = v.id RETURNING w.address, w.delivery_fault`,
 };
