@@ -70,7 +70,7 @@ export function assetText(amount: string, asset: string): string {
 export function percent(part: bigint, whole: bigint): string {
   if (whole === 0n) return '–';
   const tenths = (part * 1000n) / whole;
-  return `${(tenths / 10n).toString()}.${(tenths < 0n ? -tenths % 10n : tenths % 10n).toString()} %`;
+  return `${grouped(tenths / 10n)}.${(tenths < 0n ? -tenths % 10n : tenths % 10n).toString()} %`;
 }
 
 /** Formats a large count compactly, for chart axes. */
