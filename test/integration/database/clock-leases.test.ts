@@ -9,12 +9,9 @@ import { DeliveryClaims } from '../../../src/modules/sender/delivery-claims.js';
 import type { Database } from '../../../src/platform/database/database.js';
 import { SharedReading } from '../../../src/platform/database/shared-reading.js';
 import { TronClient } from '../../../src/platform/chain/tron.client.js';
-import type { ChainView } from '../../../src/modules/fulfilment/follow/chain-view.js';
 import { ClockWatch } from '../../../src/modules/fulfilment/loop/clock-watch.js';
 import { StartupGate } from '../../../src/modules/fulfilment/loop/startup-gate.js';
-import { WalletHealth } from '../../../src/modules/fulfilment/send/wallet-health.js';
 import { claimShortRentals, TOP_UP_REST_MAX_SEC } from '../../../src/modules/order-records/order-leases.js';
-import type { Signer } from '../../../src/platform/chain/keys.js';
 import type { Customer } from '../../support/api/client.js';
 import { makeCustomer } from '../../support/api/factory.js';
 import { openOrderFixture, settleOrder, withKey, type OrderFixture } from '../../support/api/order-fixture.js';
@@ -187,20 +184,6 @@ describe('a due time further ahead than any rest', () => {
       return claims.some(({ id }) => id === order!.id);
     };
     expect([await claim(TOP_UP_REST_MAX_SEC - 60), await claim(TOP_UP_REST_MAX_SEC + 60)]).toEqual([false, true]);
-  });
-
-  it('of a wallet’s hold is now', async () => {
-    const log = openLog('silent');
-    const health = new WalletHealth(database, {} as Signer, { current: undefined } as ChainView, log);
-    const isHeldAfter = async (sec: number): Promise<boolean> => {
-      await run(`UPDATE pool_wallet SET delivery_held_until = clock_timestamp() + $1 * interval '1 second'`, [sec]);
-      await health.resumeWallets();
-      const [row] = await database.query<{ isHeld: boolean }>(
-        'SELECT bool_or(delivery_held_until IS NOT NULL) AS "isHeld" FROM pool_wallet',
-      );
-      return row!.isHeld;
-    };
-    expect([await isHeldAfter(3500), await isHeldAfter(3660)]).toEqual([true, false]);
   });
 
   it('of an endpoint is now', async () => {

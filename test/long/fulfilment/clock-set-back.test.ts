@@ -47,6 +47,17 @@ describe('a database clock that was set back', () => {
     expect((await worker.orderClaims().claimDue(64)).map((order) => order.status)).toEqual(['placed']);
   });
 
+  it('holds no wallet for longer than the longest hold, even if no worker saw the later clock', async () => {
+    const worker = await SteppedWorker.open();
+    const isHeldAfter = async (by: string): Promise<boolean> => {
+      await byHand(`UPDATE pool_wallet SET delivery_held_until = clock_timestamp() + $1::interval`, [by]);
+      await worker.health().resumeWallets();
+      const held = await api.database.query(`SELECT id FROM pool_wallet WHERE delivery_held_until IS NOT NULL`);
+      return held.length > 0;
+    };
+    expect([await isHeldAfter('59 minutes'), await isHeldAfter('61 minutes')]).toEqual([true, false]);
+  });
+
   it.each(['40 seconds', '2 minutes', '1 day'])('by %s: what the later clock put off is due at once', async (by) => {
     const worker = await SteppedWorker.open();
     const [sent, settled] = [await sentOrder(worker), await settledOrder(worker, receivers[1])];

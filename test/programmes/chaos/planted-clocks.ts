@@ -51,7 +51,10 @@ export const PLANTED_CLOCKS: readonly PlantedBug[] = [
       "isDue('delivery_held_until', HOLD_MAX_SEC)",
       "'delivery_held_until <= clock_timestamp()'",
     ),
-    test: leases('of a wallet’s hold is now'),
+    test: {
+      file: 'long/fulfilment/clock-set-back.test.ts',
+      title: 'holds no wallet for longer than the longest hold, even if no worker saw the later clock',
+    },
   },
   {
     name: 'an order being undone is waited for although a later clock leased it',
