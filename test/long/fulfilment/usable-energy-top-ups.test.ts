@@ -1,7 +1,7 @@
 // Top-ups that replace used energy: races of workers, the operators' view, and closing of usage readings.
 import 'reflect-metadata';
 import { CostRecorder } from '../../../src/modules/costs/cost-recorder.js';
-import { closeReadings } from '../../../src/modules/fulfilment/loop/receiver-usage.js';
+import { closeReadings, readReceiverUsage } from '../../../src/modules/fulfilment/loop/receiver-usage.js';
 import { until } from '../../../packages/local/src/wait.js';
 import { archive, judge, numberAll } from '../../support/worker/archive-fixture.js';
 import { HmacCustomer } from '../../support/api/client.js';
@@ -28,6 +28,7 @@ import {
   endShort,
   expectSoundRecords,
   goOnUntil,
+  isEmpty,
   LONG_SEC,
   makeUp,
   nextCaller,
@@ -90,6 +91,26 @@ it('a reading is closed once no rental that ran beside the reclaim goes on', asy
   await endAll(worker, caller.address);
   await closeReadings(api.database, 1_000);
   expect(await usageOf(caller.address)).toMatchObject([{ weighed: true, left: null }]);
+});
+
+it('a receiver’s usage names the block of each delegation, running or ended', async () => {
+  const worker = await SteppedWorker.open();
+  const caller = nextCaller();
+  const keys = [
+    await settled(worker, caller.address, 30_000, LONG_SEC),
+    await settled(worker, caller.address, 60_000, SHORT_SEC),
+  ];
+  await endShort(worker, caller.address);
+  const reclaiming = `SELECT 1 FROM leg WHERE receive_address = $1 AND status = 'reclaiming'`;
+  await goOnUntil(worker, 'the reclaim in a solid block', () => isEmpty(reclaiming, caller.address));
+  const recorded = await api.database.query<{ block: number; energy: bigint }>(
+    `SELECT t.block_number::int AS block, l.energy FROM orders o JOIN leg l ON l.order_id = o.id JOIN chain_tx t ON t.leg_id = l.id
+      WHERE o.key = ANY ($1) AND t.purpose = 'delegate' ORDER BY t.block_number`,
+    [keys],
+  );
+  expect(recorded).toHaveLength(2);
+  const usage = (await readReceiverUsage(api.database, [caller.address])).get(caller.address);
+  expect(usage?.deliveries.toSorted((a, b) => a.block - b.block)).toEqual(recorded);
 });
 
 const WAITING = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;

@@ -49,6 +49,16 @@ export const PLANTED_USABLE: readonly PlantedBug[] = [
     test: inUnit('counts each use once for reclaims that were read before each other’s blocks'),
   },
   {
+    name: 'a delegation between a reading and its reclaim is forgotten',
+    changes: one(LOSSES, 'orZero(reclaim.limit + added -', 'orZero(reclaim.limit -'),
+    test: PROPERTY,
+  },
+  {
+    name: 'a delegation between a reading and its reclaim is forgotten once it has ended',
+    changes: one(USAGE, 'new Map([...ended, ...standing]', 'new Map([...standing]'),
+    test: ofTopUps('a receiver’s usage names the block of each delegation, running or ended'),
+  },
+  {
     name: 'what was left behind recovers sooner than on the chain',
     changes: one(LOSSES, 'Math.exp(-ms / DAY_MS)', 'Math.exp((-2 * ms) / DAY_MS)'),
     test: inUnit('leftover usage recovers, never slower than the chain allows'),

@@ -3,7 +3,11 @@
 import fc from 'fast-check';
 import type { Usage } from '../../../packages/devnet/src/accounts.js';
 import { increase, spend } from '../../../packages/devnet/src/resources.js';
-import type { ReclaimReading, RunningRental } from '../../../src/modules/fulfilment/loop/claimed-order.js';
+import type {
+  ReceiverDelivery,
+  ReclaimReading,
+  RunningRental,
+} from '../../../src/modules/fulfilment/loop/claimed-order.js';
 import {
   compensationFor,
   leftoverOf,
@@ -31,6 +35,7 @@ class Receiver {
   private usage: Usage = { used: 0n, slot: 0n, window: 0n };
   private rentals: Rental[] = [];
   private readonly reclaims: ReclaimReading[] = [];
+  private readonly deliveries: ReceiverDelivery[] = [];
   /** Energy used while rentals ran, less the part charged to ended ones. */
   private counted = 0n;
   private made = 0n;
@@ -63,6 +68,7 @@ class Receiver {
   rent(sold: bigint, slots: bigint): void {
     this.made += 1n;
     this.rentals.push({ id: this.made, sold, endsAtSlot: this.slot + slots, legs: [sold] });
+    this.deliveries.push({ block: Number(this.slot), energy: sold });
   }
 
   use(percent: bigint): void {
@@ -89,8 +95,11 @@ class Receiver {
     this.foreign = 0n;
   }
 
-  /** Ends all due rentals together as the worker does: one reading, then one reclaim after the other. */
-  pass(slots: bigint): void {
+  /**
+   * Ends all due rentals together as the worker does: one reading, then one reclaim after the other. `meanwhile` is
+   * delivered between the reading and the reclaims.
+   */
+  pass(slots: bigint, meanwhile = 0n): void {
     this.slot += slots;
     const ending = this.rentals.filter(({ endsAtSlot }) => endsAtSlot <= this.slot);
     const reading = {
@@ -99,10 +108,12 @@ class Receiver {
       pool: this.pool,
       readBlock: Number(this.slot),
     };
+    this.slot += 1n;
+    if (meanwhile > 0n) this.rent(meanwhile, 1_000n);
     for (const rental of ending) {
       const all = rental.legs.reduce((a, b) => a + b, 0n);
       for (const energy of [...rental.legs]) {
-        const block = Number(this.slot) + 1;
+        const block = Number(this.slot);
         const part = (rental.sold * energy + all - 1n) / all;
         this.undelegate(energy);
         rental.legs.shift();
@@ -131,10 +142,13 @@ class Receiver {
     }));
     const carrier = [...this.rentals].sort((a, b) => Number(b.endsAtSlot - a.endsAtSlot) || Number(b.id - a.id))[0];
     if (carrier === undefined) return;
-    const usage = { reclaims: this.reclaims, rentals, newestTopUp: undefined };
+    const usage = { reclaims: this.reclaims, deliveries: this.deliveries, rentals, newestTopUp: undefined };
     const lost = lostEnergyOf(carrier.id, usage, RATIO, this.nowMs);
     const standing = carrier.legs.reduce((a, b) => a + b, 0n);
-    if (carrier.sold + lost > standing) carrier.legs.push(carrier.sold + lost - standing);
+    const missing = carrier.sold + lost - standing;
+    if (missing <= 0n) return;
+    carrier.legs.push(missing);
+    this.deliveries.push({ block: Number(this.slot), energy: missing });
   }
 }
 
@@ -142,7 +156,11 @@ const amount = fc.bigInt({ min: 12_841n, max: 2_000_000n });
 const step = fc.oneof(
   fc.record({ does: fc.constant('rent' as const), energy: amount, slots: fc.bigInt({ min: 20n, max: 60_000n }) }),
   fc.record({ does: fc.constant('use' as const), percent: fc.bigInt({ min: 1n, max: 100n }) }),
-  fc.record({ does: fc.constant('wait' as const), slots: fc.bigInt({ min: 1n, max: 20_000n }) }),
+  fc.record({
+    does: fc.constant('wait' as const),
+    slots: fc.bigInt({ min: 1n, max: 20_000n }),
+    meanwhile: fc.oneof(fc.constant(0n), amount),
+  }),
   fc.record({ does: fc.constant('foreign ends' as const) }),
 );
 const stake = fc.oneof(fc.constant(0n), fc.bigInt({ min: 1n, max: 3_000_000n }));
@@ -156,7 +174,7 @@ test('no running rental has less usable energy than it sold minus the usage duri
       for (const each of steps) {
         if (each.does === 'rent') receiver.rent(each.energy, each.slots);
         if (each.does === 'use') receiver.use(each.percent);
-        if (each.does === 'wait') receiver.pass(each.slots);
+        if (each.does === 'wait') receiver.pass(each.slots, each.meanwhile);
         if (each.does === 'foreign ends') receiver.foreignEnds();
         touched += 2n;
         expect(receiver.usable + touched).toBeGreaterThanOrEqual(receiver.owed);
@@ -195,25 +213,37 @@ const reading = (given: Partial<ReclaimReading>): ReclaimReading => ({
   ...given,
 });
 
+const leftOf = (reclaims: readonly ReclaimReading[], deliveries: readonly ReceiverDelivery[] = []) =>
+  leftoverOf({ reclaims, deliveries });
+
 test('a reclaim that takes all used energy leaves none, and neither does one of unused energy', () => {
-  expect(leftoverOf([]).energy).toBe(0n);
-  expect(leftoverOf([reading({})]).energy).toBe(0n);
-  expect(leftoverOf([reading({ used: 65_000n, limit: 65_000n, pool: 65_000n })]).energy).toBe(0n);
-  expect(leftoverOf([reading({ used: 65_000n })]).energy).toBe(19_599n);
+  expect(leftOf([]).energy).toBe(0n);
+  expect(leftOf([reading({})]).energy).toBe(0n);
+  expect(leftOf([reading({ used: 65_000n, limit: 65_000n, pool: 65_000n })]).energy).toBe(0n);
+  expect(leftOf([reading({ used: 65_000n })]).energy).toBe(19_599n);
 });
 
 test('counts each use once for reclaims that were read before each other’s blocks', () => {
   const both = { used: 65_000n, limit: 158_057n, pool: 158_057n };
-  const together = leftoverOf([reading(both), reading({ ...both, txId: 2n })]).energy;
-  const [first] = [leftoverOf([reading(both)]).energy];
+  const together = leftOf([reading(both), reading({ ...both, txId: 2n })]).energy;
+  const [first] = [leftOf([reading(both)]).energy];
   // One after the other, each with its own reading.
   const moved = 65_000n - first;
-  const apart = leftoverOf([
+  const apart = leftOf([
     reading(both),
     reading({ used: 65_000n - moved, limit: 93_057n, pool: 93_057n, readBlock: 11, block: 12 }),
   ]).energy;
   expect(Number(together - apart)).toBeCloseTo(0, -1);
   expect(together).toBeLessThan(first);
+});
+
+test('a delegation between the reading and the reclaim lets more usage stay, an earlier or later one does not', () => {
+  const used = [reading({ used: 65_000n })];
+  const beside = (block: number): bigint => leftOf(used, [{ block, energy: 70_000n }]).energy;
+  expect(beside(10)).toBe(19_599n);
+  // 65,000 × 65,000 ÷ 163,058 move, rounded down.
+  expect(beside(11)).toBe(39_089n);
+  expect(beside(12)).toBe(19_599n);
 });
 
 test('leftover usage recovers, never slower than the chain allows', () => {
@@ -245,7 +275,7 @@ test('the surplus of an ended rental compensates nothing', () => {
   const lostBeside = (other: RunningRental) =>
     lostEnergyOf(
       1n,
-      { reclaims, rentals: [rental(1n, 2_000_000, 65_000n), other], newestTopUp: undefined },
+      { reclaims, deliveries: [], rentals: [rental(1n, 2_000_000, 65_000n), other], newestTopUp: undefined },
       RATIO,
       1_000_000,
     );

@@ -73,6 +73,7 @@ it.each<[string, ClaimedOrder]>([
 const ended = (rentals: ReceiverUsage['rentals']): ReceiverUsage => ({
   newestTopUp: undefined,
   rentals,
+  deliveries: [],
   reclaims: [
     {
       ...{ txId: 1n, readBlock: 1, block: 2, blockAtMs: 0 },

@@ -43,7 +43,7 @@ export class TopUps {
     if (pass.hasMoved(order)) return;
     const { clockMs } = this.chainView;
     const needed = topUpFor(order, ratio, clockMs);
-    const left = order.usage && leftoverOf(order.usage.reclaims).energy;
+    const left = order.usage && leftoverOf(order.usage).energy;
     if (needed !== undefined) {
       await pass.runForOrder(order, async () => {
         if (await this.deliveryCheck.isFutile(order)) return this.orderTermination.postponeTopUps(order);

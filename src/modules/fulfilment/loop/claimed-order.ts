@@ -99,10 +99,18 @@ export interface RunningRental {
   readonly canBeToppedUp: boolean;
 }
 
+/** A delegation of ours to a receiver, in a block. */
+export interface ReceiverDelivery {
+  readonly block: number;
+  readonly energy: bigint;
+}
+
 /** The reclaims and rentals that decrease or restore a receiver's usable energy. */
 export interface ReceiverUsage {
   /** The reclaims of the last days, in block order. */
   readonly reclaims: readonly ReclaimReading[];
+  /** The delegations that these reclaims ended, and all that are still there. */
+  readonly deliveries: readonly ReceiverDelivery[];
   readonly rentals: readonly RunningRental[];
   /** The receiver's newest top-up. Another worker made any later one. */
   readonly newestTopUp: bigint | undefined;

@@ -7,7 +7,7 @@ import type { Queryable } from '../../../platform/database/database.js';
 import { TOP_UP_LEGS_MAX } from '../../../domain/order-state.js';
 import { TOP_UP_COUNT } from '../../order-records/lost-energy-sql.js';
 import { TOP_UP_TIME_LEFT_MS } from '../plan/running-rentals.js';
-import type { ReceiverUsage, ReclaimReading, RunningRental } from './claimed-order.js';
+import type { ReceiverDelivery, ReceiverUsage, ReclaimReading, RunningRental } from './claimed-order.js';
 
 /** Older leftovers have recovered except for a twentieth. TRON: usage recovers within 24 hours. */
 const HORIZON = `interval '3 days'`;
@@ -22,10 +22,14 @@ const RECLAIMS = {
   name: 'reclaims_of_receivers',
   text: `SELECT v.receiver, u.* FROM unnest($1::text[]) AS v(receiver) CROSS JOIN LATERAL (
       SELECT u.tx_id, u.used_energy, u.limit_energy, u.pool_energy, u.sold_energy, u.taken_energy, u.read_block,
-          t.block_number, t.block_at
+          t.block_number, t.block_at, t.leg_id, d.block_number AS delivered_in
         FROM reclaim_usage u CROSS JOIN LATERAL (
-          SELECT block_number, block_at FROM chain_tx
+          SELECT leg_id, block_number, block_at FROM chain_tx
            WHERE id = u.tx_id AND order_id = u.order_id AND status IN ('included', 'solid') OFFSET 0) t
+        LEFT JOIN LATERAL (
+          SELECT block_number FROM chain_tx
+           WHERE leg_id = t.leg_id AND order_id = u.order_id AND purpose = 'delegate' AND status IN ('included', 'solid')
+           OFFSET 0) d ON true
        WHERE u.receive_address = v.receiver AND u.read_at > clock_timestamp() - ${HORIZON}
        ORDER BY u.tx_id DESC LIMIT ${RECLAIMS_MAX.toString()}) u
     ORDER BY v.receiver, u.block_number, u.tx_id`,
@@ -45,6 +49,15 @@ const RENTALS = {
     GROUP BY v.receiver, o.id, o.energy, o.ends_at, o.settled`,
 };
 
+const DELIVERIES = {
+  name: 'deliveries_to_receivers',
+  text: `SELECT v.receiver, l.id AS leg_id, l.energy, t.block_number FROM unnest($1::text[]) AS v(receiver) CROSS JOIN pool_wallet w
+      JOIN open_leg l ON l.wallet_id = w.id AND l.receive_address = v.receiver
+        AND l.status IN ('reserved', 'placed', 'active', 'reclaiming')
+      JOIN open_chain_tx t ON t.leg_id = l.id AND t.purpose = 'delegate' AND t.status IN ('included', 'solid')
+    WHERE l.kind = 'rental'`,
+};
+
 interface ReclaimRow {
   receiver: string;
   tx_id: bigint;
@@ -56,6 +69,16 @@ interface ReclaimRow {
   read_block: bigint;
   block_number: bigint;
   block_at: Date;
+  leg_id: bigint;
+  /** Null if the reclaim ends a delegation whose transaction is unknown. */
+  delivered_in: bigint | null;
+}
+
+interface DeliveryRow {
+  receiver: string;
+  leg_id: bigint;
+  energy: bigint;
+  block_number: bigint;
 }
 
 interface RentalRow {
@@ -92,6 +115,15 @@ function toRental(row: RentalRow): RunningRental {
   };
 }
 
+/** Returns the delegations of both, each once: one whose reclaim is not final yet counts as still there. */
+function deliveriesOf(reclaims: readonly ReclaimRow[], standing: readonly DeliveryRow[]): ReceiverDelivery[] {
+  const ended = reclaims.flatMap(({ leg_id: legId, taken_energy: energy, delivered_in: block }) =>
+    block === null ? [] : { leg_id: legId, energy, block_number: block },
+  );
+  const byLeg = new Map([...ended, ...standing].map((row) => [row.leg_id, row]));
+  return [...byLeg.values()].map((row) => ({ block: Number(row.block_number), energy: row.energy }));
+}
+
 /** Reads the usage of receivers that recently had reclaims beside a running rental. Omits all other receivers. */
 export async function readReceiverUsage(
   database: Queryable,
@@ -103,14 +135,20 @@ export async function readReceiverUsage(
   const affected = [...new Set(reclaims.map(({ receiver }) => receiver))];
   if (affected.length === 0) return new Map();
   const rentals = await database.query<RentalRow>(RENTALS, [affected]);
+  const standing = await database.query<DeliveryRow>(DELIVERIES, [affected]);
   return new Map(
     affected.map((receiver) => {
       const running = rentals.filter((row) => row.receiver === receiver);
+      const ended = reclaims.filter((row) => row.receiver === receiver);
       const newest = running.flatMap((row) => row.newest_top_up ?? []);
       return [
         receiver,
         {
-          reclaims: reclaims.filter((row) => row.receiver === receiver).map(toReclaim),
+          reclaims: ended.map(toReclaim),
+          deliveries: deliveriesOf(
+            ended,
+            standing.filter((row) => row.receiver === receiver),
+          ),
           rentals: running.map(toRental),
           newestTopUp: newest.length === 0 ? undefined : newest.reduce((a, b) => (a > b ? a : b)),
         },

@@ -8,7 +8,7 @@
  */
 import { divCeil, type Energy } from '../../../domain/units.js';
 import { energyOfSun, type EnergyRatio } from '../../pool/energy-ratio.js';
-import type { ReceiverUsage, ReclaimReading, RunningRental } from '../loop/claimed-order.js';
+import type { ReceiverDelivery, ReceiverUsage, RunningRental } from '../loop/claimed-order.js';
 
 const DAY_MS = 86_400_000;
 const PRECISION = 1_000_000_000;
@@ -43,16 +43,18 @@ const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);
 const orZero = (a: bigint): bigint => (a > 0n ? a : 0n);
 
 /**
- * Returns the usage that these reclaims of one receiver left there; `reclaims` are in block order. Usage counts first
- * against the rental that ends, up to the energy it sold. Rounded in favour of the receiver.
+ * Returns the usage that the reclaims of one receiver left there. Usage counts first against the rental that ends, up to
+ * the energy it sold. A delegation between the reading and the reclaim lets more usage stay. Rounded in favour of the
+ * receiver.
  */
-export function leftoverOf(reclaims: readonly ReclaimReading[]): Leftover {
+export function leftoverOf({ reclaims, deliveries }: Pick<ReceiverUsage, 'reclaims' | 'deliveries'>): Leftover {
   let left = NOTHING;
   const applied: Applied[] = [];
   for (const reclaim of reclaims) {
     const since = applied.filter(({ block }) => block > reclaim.readBlock);
     const used = orZero(reclaim.used - since.reduce((sum, { moved }) => sum + moved, 0n));
-    const limit = orZero(reclaim.limit - since.reduce((sum, { taken }) => sum + taken, 0n));
+    const added = deliveredBetween(deliveries, reclaim.readBlock, reclaim.block);
+    const limit = orZero(reclaim.limit + added - since.reduce((sum, { taken }) => sum + taken, 0n));
     const before = least(unrecovered(left.energy, reclaim.blockAtMs - left.asOfMs), used);
     const counted = least(used - before, reclaim.sold);
     const moved = movedUsage(used, reclaim.taken, limit);
@@ -65,6 +67,11 @@ export function leftoverOf(reclaims: readonly ReclaimReading[]): Leftover {
     };
   }
   return left;
+}
+
+/** Returns the energy that was delegated after block `after`, up to block `to`. */
+function deliveredBetween(deliveries: readonly ReceiverDelivery[], after: number, to: number): bigint {
+  return deliveries.reduce((sum, { block, energy }) => (block > after && block <= to ? sum + energy : sum), 0n);
 }
 
 /** TRON (UnDelegateResourceActuator): the usage that an undelegation moves; the lower value where rounding decides. */
@@ -112,7 +119,7 @@ export function carrierOf(rentals: readonly RunningRental[], untilMs: number): R
  * every running rental there keeps its sold energy minus the usage of its own time.
  */
 export function lostEnergyOf(id: bigint, usage: ReceiverUsage, ratio: EnergyRatio, clockMs: number): Energy {
-  const left = leftoverOf(usage.reclaims);
+  const left = leftoverOf(usage);
   const running = usage.rentals.filter(({ endsAtMs }) => endsAtMs > clockMs);
   const sold = running.reduce((sum, rental) => sum + rental.energy, 0n);
   const owed = compensationFor(unrecovered(left.energy, clockMs - left.asOfMs), sold, left.othersEnergy);
