@@ -1,12 +1,14 @@
-// Fails where comments speak in dialect: more than 3 such words per 1,000 in a top folder, or a block comment that is an
-// indirect question. Usage: node scripts/check-prose.mjs [ROOT]
+// Fails where comments speak in dialect: more than 3 such words per 1,000 in a top folder, or a comment that is an indirect
+// question. Usage: node scripts/check-prose.mjs [ROOT]
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const FOLDERS = ['src', 'packages', 'test', 'docker', 'examples', 'scripts'];
 const LEFT_OUT = new Set(['node_modules', 'dist', 'public']);
-const SOURCE = /\.(?:ts|tsx|mjs|js)$/;
-const COMMENT = /\/\*[\s\S]*?\*\/|(?:^|\s)\/\/[^\n]*/g;
+const SOURCE = /\.(?:ts|tsx|mjs|js|sql)$/;
+/** A block, whole lines below each other, or the rest of a line. */
+const COMMENT = /\/\*[\s\S]*?\*\/|(?:^[ \t]*\/\/[^\n]*\n)+|(?:^|\s)\/\/[^\n]*/gm;
+const SQL_COMMENT = /(?:^[ \t]*--[^\n]*\n)+|(?:^|\s)--[^\n]*/gm;
 const PER_THOUSAND_MAX = 3;
 
 /** Pronouns in place of nouns, and phrases of this project that no outsider knows. */
@@ -28,7 +30,11 @@ function* sourcesIn(folder) {
   }
 }
 
-const plain = (comment) => comment.replaceAll(/[*/]+/g, ' ').replaceAll(/\s+/g, ' ').trim();
+const plain = (comment) =>
+  comment
+    .replaceAll(/\*+|\/+|--+/g, ' ')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
 
 let hasFailed = false;
 for (const folder of FOLDERS.filter((name) => existsSync(join(root, name)))) {
@@ -36,9 +42,9 @@ for (const folder of FOLDERS.filter((name) => existsSync(join(root, name)))) {
   const found = new Map();
   for (const path of sourcesIn(folder)) {
     const text = readFileSync(join(root, path), 'utf8');
-    for (const comment of text.match(COMMENT) ?? []) {
+    for (const comment of text.match(path.endsWith('.sql') ? SQL_COMMENT : COMMENT) ?? []) {
       const sentence = plain(comment);
-      if (comment.startsWith('/*') && IS_QUESTION.test(sentence)) {
+      if (IS_QUESTION.test(sentence)) {
         hasFailed = true;
         console.log(`${path}: a comment is an indirect question: ${sentence.slice(0, 60)}`);
       }

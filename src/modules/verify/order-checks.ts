@@ -31,7 +31,7 @@ const DELIVERY_CHECKS: readonly OrderCheck[] = [
                sum(energy) FILTER (WHERE status <> 'released')::bigint AS energy,
                max(active_at) FILTER (WHERE status <> 'released') AS active_at,
                count(*) FILTER (WHERE status <> 'released') AS standing
-          -- What was added while a rental ran is not of what was sold and delivered.
+          -- Top-ups of a running rental are not part of the sold and delivered energy.
           FROM the_legs each WHERE NOT top_up GROUP BY order_id) l ON l.order_id = o.id
       WHERE NOT o.test AND (l.order_id IS NULL
          OR (o.status = 'reserved' AND NOT l.unsent)

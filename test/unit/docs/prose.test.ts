@@ -50,13 +50,24 @@ it('refuses more than three dialect words per 1,000, and names the file', async 
   expect(says).toMatch(/^src: [\d.]+ dialect words per 1,000[^]*src\/dialect\.ts/);
 });
 
-it('refuses a block comment that is an indirect question', async () => {
-  const comment = ['/**', 'How orders are claimed. */'].join(' ');
-  await writeFile(join(root, 'src', 'claim.ts'), `${PLAIN}${comment}\nexport const a = 1;\n`);
+it.each([
+  ['claim.ts', '/**', ' */'],
+  ['claim.ts', '//', ''],
+  ['claim.sql', '--', ''],
+])('refuses a comment that is an indirect question: %s, %s', async (file, before, after) => {
+  await writeFile(join(root, 'src', file), `${before} How orders are claimed.${after}\n`);
   expect(await check('check-prose.mjs')).toEqual({
     code: 1,
-    says: 'src/claim.ts: a comment is an indirect question: How orders are claimed.\n',
+    says: `src/${file}: a comment is an indirect question: How orders are claimed.\n`,
   });
+});
+
+it.each([
+  ['plain.ts', '// The statement shows the way\n// How orders are claimed.\nexport const a = 1; // per order\n'],
+  ['plain.sql', '-- The statement shows the way\n-- How orders are claimed.\nSELECT 1;\n'],
+])('accepts a question word within a comment: %s', async (file, text) => {
+  await writeFile(join(root, 'src', file), text);
+  expect(await check('check-prose.mjs')).toEqual({ code: 0, says: '' });
 });
 
 it.each([

@@ -2041,7 +2041,7 @@ CREATE TABLE audit_log (
   subject text NOT NULL,
   reason text,
   detail jsonb,
-  -- Who acted, by facts that the caller cannot choose: the database role and the operating-system user of its
+  -- The acting person, by facts that the caller cannot choose: the database role and the operating-system user of its
   -- process.
   login_role text,
   acting_role text,
@@ -2172,7 +2172,7 @@ CREATE TABLE chain_tx (
   -- The burnt amount, from the receipt of its solid block.
   fee_sun bigint,
   archived boolean NOT NULL DEFAULT false,
-  -- What partial indexes need of the status: most changes of the status change no index.
+  -- The part of the status that partial indexes use: most changes of the status change no index.
   stage text NOT NULL GENERATED ALWAYS AS (
     CASE WHEN status IN ('dead', 'dropped') THEN 'dead' WHEN status <> 'solid' THEN 'open'
       WHEN fee_sun IS NULL THEN 'uncosted' ELSE 'final' END) STORED
@@ -2560,7 +2560,7 @@ CREATE TRIGGER deposit_guard BEFORE INSERT OR UPDATE ON deposit FOR EACH ROW EXE
 CREATE TRIGGER deposit_kept BEFORE DELETE ON deposit FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER deposit_no_truncate BEFORE TRUNCATE ON deposit FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
--- How far the consumers of solid blocks have read: deposits, chain costs, and uses of auto-delegated addresses.
+-- The last solid block that each consumer has read: deposits, chain costs, and uses of auto-delegated addresses.
 CREATE TABLE deposit_cursor (
   id integer PRIMARY KEY DEFAULT 1 CHECK (id = 1),
   block_number bigint NOT NULL,
@@ -2756,7 +2756,7 @@ CREATE TABLE invitation (
   expires_at timestamptz NOT NULL,
   accepted_at timestamptz,
   revoked_at timestamptz,
-  -- Whether accepting it proves the e-mail address: not if an owner saw the link.
+  -- True if accepting it proves the e-mail address: false if an owner saw the link.
   proves_address boolean NOT NULL DEFAULT false,
   CONSTRAINT invitation_check CHECK ((audience = 'operator') = (project_id IS NULL)),
   CONSTRAINT invitation_role CHECK (
@@ -2764,7 +2764,7 @@ CREATE TABLE invitation (
   )
 );
 
--- How many invitations a project made within a day.
+-- Counts the invitations that a project made within a day.
 CREATE INDEX invitation_made ON invitation (project_id, created_at);
 -- The open invitations of a project or of the operators.
 CREATE INDEX invitation_open ON invitation (project_id, expires_at) WHERE accepted_at IS NULL AND revoked_at IS NULL;
@@ -2968,7 +2968,7 @@ CREATE TRIGGER order_key_final BEFORE UPDATE ON order_key FOR EACH ROW EXECUTE F
 CREATE TRIGGER order_key_kept BEFORE DELETE ON order_key FOR EACH ROW EXECUTE FUNCTION kept_unless_test();
 CREATE TRIGGER order_key_no_truncate BEFORE TRUNCATE ON order_key FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
--- How often an idempotency key came again, and when last. Deleted with its test order.
+-- The number of repetitions of an idempotency key, and the time of the last one. Deleted with its test order.
 CREATE TABLE order_replay (
   order_id bigint PRIMARY KEY,
   replays bigint NOT NULL CHECK (replays > 0),
@@ -3016,7 +3016,7 @@ CREATE TABLE orders (
   sun_per_energy_e6 bigint,
   -- The database's clock: a top-up that found no capacity, or failed, is not retried before this time.
   top_up_after timestamptz,
-  -- Whether the reconciler checked the row in its present form.
+  -- True once the reconciler has checked the row in its present form.
   judged boolean NOT NULL DEFAULT false,
   extensions smallint NOT NULL DEFAULT 0,
   test boolean NOT NULL DEFAULT false,
@@ -3241,7 +3241,7 @@ CREATE TABLE pool_slot (
   PRIMARY KEY (wallet_id, slot_no)
 ) WITH (fillfactor = 20);
 
--- How much of each wallet's stake was idle or recovering, day by day, for reports.
+-- The idle and the recovering part of each wallet's stake, day by day, for reports.
 CREATE TABLE pool_wallet_day (
   wallet_id integer NOT NULL REFERENCES pool_wallet (id),
   day date NOT NULL,

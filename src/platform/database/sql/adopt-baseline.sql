@@ -16,7 +16,7 @@ DROP FUNCTION refuse_or_accept_order(
 -- Lists of orders by id; the lists are in the order of time.
 DROP INDEX orders_project, orders_project_status, archived_orders_project, archived_orders_project_status;
 
--- What buys and pays comes as arguments: the defaults of columns and the triggers that charged go, and the functions with
+-- Buyer and payer come as arguments: the defaults of columns and the triggers that charged go, and the functions with
 -- fewer arguments.
 DROP TRIGGER credit_entry_charges_auto_delegation ON credit_entry;
 DROP TRIGGER credit_entry_charges_key ON credit_entry;

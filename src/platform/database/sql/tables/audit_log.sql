@@ -7,7 +7,7 @@ CREATE TABLE audit_log (
   subject text NOT NULL,
   reason text,
   detail jsonb,
-  -- Who acted, by facts that the caller cannot choose: the database role and the operating-system user of its
+  -- The acting person, by facts that the caller cannot choose: the database role and the operating-system user of its
   -- process.
   login_role text,
   acting_role text,

@@ -22,7 +22,7 @@ CREATE TABLE chain_tx (
   -- The burnt amount, from the receipt of its solid block.
   fee_sun bigint,
   archived boolean NOT NULL DEFAULT false,
-  -- What partial indexes need of the status: most changes of the status change no index.
+  -- The part of the status that partial indexes use: most changes of the status change no index.
   stage text NOT NULL GENERATED ALWAYS AS (
     CASE WHEN status IN ('dead', 'dropped') THEN 'dead' WHEN status <> 'solid' THEN 'open'
       WHEN fee_sun IS NULL THEN 'uncosted' ELSE 'final' END) STORED

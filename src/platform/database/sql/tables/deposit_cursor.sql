@@ -1,4 +1,4 @@
--- How far the consumers of solid blocks have read: deposits, chain costs, and uses of auto-delegated addresses.
+-- The last solid block that each consumer has read: deposits, chain costs, and uses of auto-delegated addresses.
 CREATE TABLE deposit_cursor (
   id integer PRIMARY KEY DEFAULT 1 CHECK (id = 1),
   block_number bigint NOT NULL,

@@ -11,7 +11,7 @@ CREATE TABLE invitation (
   expires_at timestamptz NOT NULL,
   accepted_at timestamptz,
   revoked_at timestamptz,
-  -- Whether accepting it proves the e-mail address: not if an owner saw the link.
+  -- True if accepting it proves the e-mail address: false if an owner saw the link.
   proves_address boolean NOT NULL DEFAULT false,
   CONSTRAINT invitation_check CHECK ((audience = 'operator') = (project_id IS NULL)),
   CONSTRAINT invitation_role CHECK (
@@ -19,7 +19,7 @@ CREATE TABLE invitation (
   )
 );
 
--- How many invitations a project made within a day.
+-- Counts the invitations that a project made within a day.
 CREATE INDEX invitation_made ON invitation (project_id, created_at);
 -- The open invitations of a project or of the operators.
 CREATE INDEX invitation_open ON invitation (project_id, expires_at) WHERE accepted_at IS NULL AND revoked_at IS NULL;

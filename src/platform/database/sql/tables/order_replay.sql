@@ -1,4 +1,4 @@
--- How often an idempotency key came again, and when last. Deleted with its test order.
+-- The number of repetitions of an idempotency key, and the time of the last one. Deleted with its test order.
 CREATE TABLE order_replay (
   order_id bigint PRIMARY KEY,
   replays bigint NOT NULL CHECK (replays > 0),

@@ -39,7 +39,7 @@ CREATE TABLE orders (
   sun_per_energy_e6 bigint,
   -- The database's clock: a top-up that found no capacity, or failed, is not retried before this time.
   top_up_after timestamptz,
-  -- Whether the reconciler checked the row in its present form.
+  -- True once the reconciler has checked the row in its present form.
   judged boolean NOT NULL DEFAULT false,
   extensions smallint NOT NULL DEFAULT 0,
   test boolean NOT NULL DEFAULT false,

@@ -1,4 +1,4 @@
--- How much of each wallet's stake was idle or recovering, day by day, for reports.
+-- The idle and the recovering part of each wallet's stake, day by day, for reports.
 CREATE TABLE pool_wallet_day (
   wallet_id integer NOT NULL REFERENCES pool_wallet (id),
   day date NOT NULL,
