@@ -13,6 +13,24 @@ export const DEFAULT_DURATION_SEC = 3600;
 export interface PriceRow {
   readonly durationMaxSec: number;
   readonly sunPerEnergy: bigint;
+  /** The price of one unit of bandwidth, in sun; absent or null where none is sold. */
+  readonly sunPerBandwidth?: bigint | null | undefined;
+}
+
+/** A part of the price table, by the resource that it prices. */
+interface PricedTable {
+  readonly unit: 'energy' | 'bandwidth';
+  readonly rows: readonly PriceRow[];
+}
+
+/** Returns the prices of bandwidth as a table of its own, in the place of those of energy. */
+export function bandwidthTable(rows: readonly PriceRow[]): PricedTable {
+  return {
+    unit: 'bandwidth',
+    rows: rows.flatMap(({ durationMaxSec, sunPerBandwidth: price }) =>
+      price === null || price === undefined ? [] : [{ durationMaxSec, sunPerEnergy: price }],
+    ),
+  };
 }
 
 /** Returns the row for a duration: the shortest that covers it; undefined beyond the longest. */
@@ -99,15 +117,15 @@ const USUAL_SEC_MAX = 90 * 86_400;
 const BURN_PRICE_PART = 10n;
 
 /**
- * Returns possible mistakes in a new row as sentences for the operator. Compares with the burn price only if it is
- * known.
+ * Returns possible mistakes in a new row as sentences for the operator. Compares with the burn price of one unit only if
+ * it is known.
  */
-export function slipsIn(row: PriceRow, rows: readonly PriceRow[], energyFeeSun: bigint | undefined): string[] {
-  const price = `${row.sunPerEnergy.toString()} sun per energy`;
+export function slipsIn(row: PriceRow, { rows, unit }: PricedTable, energyFeeSun: bigint | undefined): string[] {
+  const price = `${row.sunPerEnergy.toString()} sun per ${unit}`;
   const dearer = rows.find(
     ({ durationMaxSec, sunPerEnergy }) => durationMaxSec < row.durationMaxSec && sunPerEnergy > row.sunPerEnergy,
   );
-  const never = energyFeeSun === undefined ? undefined : warningFor(row, energyFeeSun);
+  const never = energyFeeSun === undefined ? undefined : warningFor(row, energyFeeSun, unit);
   const better = betterByTheDay(row, rows);
   return [
     ...(row.durationMaxSec > USUAL_SEC_MAX
@@ -119,7 +137,7 @@ export function slipsIn(row: PriceRow, rows: readonly PriceRow[], energyFeeSun: 
     ...(energyFeeSun !== undefined && row.sunPerEnergy * BURN_PRICE_PART < energyFeeSun
       ? [`${price} is less than a tenth of the chain's burn price of ${energyFeeSun.toString()} sun.`]
       : []),
-    ...(better === undefined ? [] : [cheapByTheDay(row, better)]),
+    ...(better === undefined ? [] : [cheapByTheDay(row, better, unit)]),
     ...(never === undefined ? [] : [never]),
   ];
 }
@@ -128,20 +146,24 @@ export function slipsIn(row: PriceRow, rows: readonly PriceRow[], energyFeeSun: 
  * Returns the reason that a row can never be sold at this burn price, as a sentence for the operator; undefined if it
  * can. A row is judged by the most uses that its duration allows.
  */
-export function warningFor(row: PriceRow, energyFeeSun: bigint): string | undefined {
+export function warningFor(
+  row: PriceRow,
+  energyFeeSun: bigint,
+  unit: PricedTable['unit'] = 'energy',
+): string | undefined {
   const uses = mostUses(row.durationMaxSec);
   if (row.sunPerEnergy < energyFeeSun * BigInt(uses)) return undefined;
   const times = uses === 1 ? '' : ` for each of ${uses.toString()} uses`;
   return (
-    `Up to ${row.durationMaxSec.toString()} s at ${row.sunPerEnergy.toString()} sun per energy is not below the chain's ` +
+    `Up to ${row.durationMaxSec.toString()} s at ${row.sunPerEnergy.toString()} sun per ${unit} is not below the chain's ` +
     `burn price of ${energyFeeSun.toString()} sun${times}: every quote of this row is refused with NOT_WORTH_RENTING.`
   );
 }
 
 /** Returns the warning about a long row that earns less than the same stake by a shorter row. */
-export function cheapByTheDay(row: PriceRow, better: PriceRow): string {
+export function cheapByTheDay(row: PriceRow, better: PriceRow, unit: PricedTable['unit'] = 'energy'): string {
   return (
-    `${row.durationMaxSec.toString()} s cost ${String(sunPerEnergyDay(row))} sun per energy and day, less than half of ` +
+    `${row.durationMaxSec.toString()} s cost ${String(sunPerEnergyDay(row))} sun per ${unit} and day, less than half of ` +
     `the ${String(sunPerEnergyDay(better))} of ${better.durationMaxSec.toString()} s: the same stake earns more by the shorter row.`
   );
 }

@@ -110,7 +110,7 @@ export class PricePreviews {
     if (change.sun_per_energy === undefined) return [];
     return slipsIn(
       { durationMaxSec: change.duration_max_sec, sunPerEnergy: BigInt(change.sun_per_energy) },
-      rows,
+      { unit: 'energy', rows },
       energyFeeSun,
     );
   }

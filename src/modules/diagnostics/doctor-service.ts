@@ -7,7 +7,15 @@ import type { Config } from '../../platform/config/config.js';
 import { messageOf } from '../../domain/errors.js';
 import { rateText } from '../../domain/conversion.js';
 import type { Database } from '../../platform/database/database.js';
-import { DEFAULT_DURATION_SEC, betterByTheDay, cheapByTheDay, fewestUsesOf, mostUses } from '../../domain/price.js';
+import {
+  DEFAULT_DURATION_SEC,
+  bandwidthTable,
+  betterByTheDay,
+  cheapByTheDay,
+  fewestUsesOf,
+  mostUses,
+  warningFor,
+} from '../../domain/price.js';
 import { fault, ok, warning, type DoctorFinding } from './doctor-finding.js';
 import { durationText } from '../../domain/text.js';
 import type { KindCount } from '../../platform/database/resealing.js';
@@ -72,7 +80,8 @@ export async function checkPrices(
     findings.push(warning('prices', cheapByTheDay(row, better), 'Raise its price, or remove the row.'));
   }
   try {
-    const fee = (await tron.chainParameters(market.parameterBounds)).energyFeeSun;
+    const { energyFeeSun: fee, transactionFeeSunPerByte } = await tron.chainParameters(market.parameterBounds);
+    findings.push(...doubtsOfBandwidth(rows, transactionFeeSunPerByte));
     for (const row of rows.filter((each) => fewestUsesOf(each, fee) === undefined)) {
       const uses = mostUses(row.durationMaxSec);
       const burning = uses === 1 ? 'burning' : `burning ${uses.toString()} times`;
@@ -91,6 +100,26 @@ export async function checkPrices(
     findings.push(warning('prices', `The price of burning is unknown: ${messageOf(error)}.`, 'Fix the nodes first.'));
   }
   return findings.length > 0 ? findings : [ok('prices', 'Every price is below the price of burning.')];
+}
+
+/** Returns the rows whose bandwidth costs as much as burning it. */
+function doubtsOfBandwidth(rows: readonly PriceRow[], feeSunPerByte: bigint): DoctorFinding[] {
+  const { rows: priced, unit } = bandwidthTable(rows);
+  return priced.flatMap((row) => {
+    const says = warningFor(row, feeSunPerByte, unit);
+    return says === undefined ? [] : [warning('prices', says, 'Change it with `price set-bandwidth`.')];
+  });
+}
+
+/** Checks that a wallet can sell bandwidth where it has a price. */
+export function checkBandwidth(rows: readonly PriceRow[], wallets: readonly WalletView[]): DoctorFinding[] {
+  if (bandwidthTable(rows).rows.length === 0) return [];
+  const selling = wallets.filter((wallet) => wallet.role === 'pool' && wallet.free_bandwidth_sun > 0n);
+  if (selling.length > 0) return [ok('bandwidth', `${selling.length.toString()} wallets can sell bandwidth.`)];
+  const says = 'Bandwidth has a price, but no wallet can sell any now.';
+  const todo =
+    'Stake more for BANDWIDTH than POOL_BANDWIDTH_KEPT takes, or remove the prices with `price set-bandwidth`.';
+  return [warning('bandwidth', says, todo)];
 }
 
 /** Checks that the exchanges answer and agree. */

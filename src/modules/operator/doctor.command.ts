@@ -14,6 +14,7 @@ import { checkSizing } from '../diagnostics/doctor-sizing.js';
 import { checkHistory, checkNodes, checkToken, checkWallets } from '../diagnostics/doctor-chain.js';
 import { checkCalls, checkFees } from '../diagnostics/doctor-market.js';
 import {
+  checkBandwidth,
   checkHeldRate,
   checkPrices,
   checkRates,
@@ -98,6 +99,7 @@ async function lookInside(parts: INestApplicationContext): Promise<DoctorFinding
   const config = parts.get(Config);
   const tron = parts.get(TronClient);
   const wallets = await parts.get(PoolWallets).list();
+  const prices = await parts.get(Prices).list();
   return [
     ...(await checkHistory(tron, historyFromRecords(parts.get(Database)))),
     ...(await checkToken(tron, config)),
@@ -107,7 +109,8 @@ async function lookInside(parts: INestApplicationContext): Promise<DoctorFinding
     ...checkSecrets(await parts.get(KeyRewrap).countSecrets()),
     ...(await checkWallets(tron, wallets, config)),
     ...(await checkSigner(config, wallets)),
-    ...(await checkPrices(await parts.get(Prices).list(), tron, config)),
+    ...(await checkPrices(prices, tron, config)),
+    ...checkBandwidth(prices, wallets),
     ...(await checkHeldRate(parts.get(HeldRates))),
     ...(await checkSignatures(parts.get(Database))),
     ...(await checkWork(parts.get(Database))),

@@ -92,7 +92,7 @@ function walletTable(wallets: readonly WalletView[]): string {
   return table(
     [
       ...['address', 'role', 'status', 'staked', 'delegated', 'reserved', 'recovering'],
-      ...['free', 'free %', 'transactions', 'balance', 'key held by', 'read'],
+      ...['free', 'free %', 'transactions', 'free for bandwidth', 'balance', 'key held by', 'read'],
     ],
     wallets.map((wallet) => [
       wallet.address,
@@ -105,6 +105,7 @@ function walletTable(wallets: readonly WalletView[]): string {
       trxText(wallet.free_sun),
       percentText(wallet.free_sun, wallet.staked_sun),
       wallet.role === 'pool' ? grouped(wallet.free_transactions) : '–',
+      wallet.role === 'pool' ? trxText(wallet.free_bandwidth_sun) : '–',
       trxText(wallet.balance_sun),
       wallet.key_held_by,
       wallet.read_at,

@@ -1,9 +1,10 @@
 /** `price`: the price table of rentals by duration. */
 import type { INestApplicationContext } from '@nestjs/common';
 import type { Command } from 'commander';
+import type { ChainParameters } from '../../platform/chain/chain-parameters.js';
 import { TronClient } from '../../platform/chain/tron.client.js';
 import { Config } from '../../platform/config/config.js';
-import { slipsIn } from '../../domain/price.js';
+import { bandwidthTable, slipsIn } from '../../domain/price.js';
 import { integerArg } from './arguments.js';
 import type { CliContext } from './cli-context.js';
 import { OperatorError } from '../../domain/operator-error.js';
@@ -24,8 +25,13 @@ export function addPriceCommands(program: Command, context: CliContext): void {
       context.operate(async (parts) => {
         const rows = await parts.get(Prices).list();
         const human = table(
-          ['up to', 'seconds', 'sun per energy'],
-          rows.map((row) => [durationText(row.durationMaxSec), row.durationMaxSec, row.sunPerEnergy]),
+          ['up to', 'seconds', 'sun per energy', 'sun per bandwidth'],
+          rows.map((row) => [
+            durationText(row.durationMaxSec),
+            row.durationMaxSec,
+            row.sunPerEnergy,
+            row.sunPerBandwidth ?? '–',
+          ]),
         );
         context.print(human, { prices: rows });
       }),
@@ -43,9 +49,9 @@ export function addPriceCommands(program: Command, context: CliContext): void {
       const text = `rentals up to ${durationText(durationMaxSec)} for ${sunPerEnergy.toString()} sun per energy`;
       await context.confirm(`This sells ${text}.`);
       await context.operate(async (parts) => {
-        const feeSun = await burnPriceOf(parts);
+        const feeSun = (await feesOf(parts))?.energyFeeSun;
         const row = { durationMaxSec, sunPerEnergy };
-        const doubts = slipsIn(row, await parts.get(Prices).list(), feeSun);
+        const doubts = slipsIn(row, { unit: 'energy', rows: await parts.get(Prices).list() }, feeSun);
         if (doubts.length > 0 && options.force !== true) {
           throw new OperatorError(`${doubts.join(' ')} Nothing was changed. Pass --force to set the price anyway.`);
         }
@@ -61,6 +67,7 @@ export function addPriceCommands(program: Command, context: CliContext): void {
         }
       });
     });
+  addBandwidthCommand(price, context);
   addRateCommands(price, context);
   price
     .command('remove')
@@ -77,11 +84,56 @@ export function addPriceCommands(program: Command, context: CliContext): void {
     });
 }
 
-/** Returns the sun burnt per energy on chain; undefined while no node answers. */
-async function burnPriceOf(parts: INestApplicationContext): Promise<bigint | undefined> {
-  const parameters = await parts
+function addBandwidthCommand(price: Command, context: CliContext): void {
+  price
+    .command('set-bandwidth')
+    .description('set the price of bandwidth in a row; without --sun-per-bandwidth, sell none for its durations')
+    .requiredOption('--duration-max <sec>', 'duration of the row, in seconds', durationArg)
+    .option('--sun-per-bandwidth <sun>', 'price of one unit of bandwidth, in sun', priceArg)
+    .option('--force', 'set the price despite warnings')
+    .action(async (options: BandwidthOptions) => {
+      await setBandwidthPrice(context, options);
+    });
+}
+
+interface BandwidthOptions {
+  readonly durationMax: bigint;
+  readonly sunPerBandwidth?: bigint;
+  readonly force?: true;
+}
+
+async function setBandwidthPrice(context: CliContext, options: BandwidthOptions): Promise<void> {
+  const { sunPerBandwidth: price = null } = options;
+  const durationMaxSec = Number(options.durationMax);
+  const act = context.actor('price of bandwidth changed');
+  const span = `rentals up to ${durationText(durationMaxSec)}`;
+  const text =
+    price === null ? `no bandwidth for ${span}` : `bandwidth of ${span} for ${price.toString()} sun per unit`;
+  await context.confirm(`This sells ${text}.`);
+  await context.operate(async (parts) => {
+    const feeSun = (await feesOf(parts))?.transactionFeeSunPerByte;
+    const table = bandwidthTable(await parts.get(Prices).list());
+    const doubts = price === null ? [] : slipsIn({ durationMaxSec, sunPerEnergy: price }, table, feeSun);
+    if (doubts.length > 0 && options.force !== true) {
+      throw new OperatorError(`${doubts.join(' ')} Nothing was changed. Pass --force to set the price anyway.`);
+    }
+    const before = await parts.get(Prices).setBandwidth(durationMaxSec, price, act);
+    context.print(`Selling ${text} (before: ${before?.toString() ?? 'none'}).`, {
+      duration_max_sec: durationMaxSec,
+      sun_per_bandwidth: price,
+      sun_per_bandwidth_before: before,
+    });
+    for (const doubt of doubts) context.warn(doubt);
+    if (price !== null && feeSun === undefined) {
+      context.warn('The chain did not answer, so the price was not compared with its burn price.');
+    }
+  });
+}
+
+/** Returns the chain's fees; undefined while no node answers. */
+async function feesOf(parts: INestApplicationContext): Promise<ChainParameters | undefined> {
+  return parts
     .get(TronClient)
     .chainParameters(parts.get(Config).market.parameterBounds)
     .catch(() => undefined);
-  return parameters?.energyFeeSun;
 }

@@ -24,8 +24,12 @@ import {
   transactionsPaidFor,
   type OpenLegs,
 } from './bandwidth.js';
+import { bandwidthLostBy, sellableBandwidthSun } from './bandwidth-stake.js';
 import { addToDay } from './wallet-days.js';
 import { judgePermission, type WalletRole } from './wallet-permission.js';
+
+const TAKEN = `RETURNING id, address, role, permission_id, key_address, clock_timestamp() AS started_at,
+      role = 'pool' AND EXISTS (SELECT FROM price_row WHERE sun_per_bandwidth IS NOT NULL) AS sells_bandwidth`;
 
 /** Takes the next due wallet, so that one process reads it per interval. */
 const TAKE_NEXT_WALLET = {
@@ -36,13 +40,13 @@ const TAKE_NEXT_WALLET = {
                     -- From before the clock was set back.
                     OR synced_at > clock_timestamp() + interval '1 second'
                  ORDER BY synced_at NULLS FIRST LIMIT 1 FOR UPDATE SKIP LOCKED)
-    RETURNING id, address, role, permission_id, key_address, clock_timestamp() AS started_at`,
+    ${TAKEN}`,
 };
 
 const TAKE_WALLET = {
   name: 'pool_take_wallet',
   text: `UPDATE pool_wallet SET synced_at = clock_timestamp() WHERE address = $1
-    RETURNING id, address, role, permission_id, key_address, clock_timestamp() AS started_at`,
+    ${TAKEN}`,
 };
 
 const LOCK_SLOTS = {
@@ -113,9 +117,10 @@ const OPEN_LEGS = {
 
 const SET_SLOTS = {
   name: 'pool_set_slots',
-  text: `UPDATE pool_slot s SET free_sun = v.free, free_transactions = v.transactions
-    FROM unnest($2::smallint[], $3::bigint[], $4::bigint[]) AS v(slot_no, free, transactions)
-    WHERE s.wallet_id = $1 AND s.slot_no = v.slot_no AND (s.free_sun <> v.free OR s.free_transactions <> v.transactions)`,
+  text: `UPDATE pool_slot s SET free_sun = v.free, free_transactions = v.transactions, free_bandwidth_sun = v.bandwidth
+    FROM unnest($2::smallint[], $3::bigint[], $4::bigint[], $5::bigint[]) AS v(slot_no, free, transactions, bandwidth)
+    WHERE s.wallet_id = $1 AND s.slot_no = v.slot_no
+      AND (s.free_sun, s.free_transactions, s.free_bandwidth_sun) IS DISTINCT FROM (v.free, v.transactions, v.bandwidth)`,
 };
 
 /**
@@ -127,7 +132,7 @@ const SET_WALLET = {
   name: 'pool_set_wallet',
   text: `UPDATE pool_wallet w SET staked_sun = $2, delegated_sun = $3, free_sun_seen = $4, balance_sun = $5,
       wallet_fault = $6, recovering_sun = $7, transactions_seen = $8, net_limit = $9, net_used = $10, ends_counted_to = $11,
-      read_at = $12, sells_until = $12::timestamptz + greatest(interval '60 seconds', 3 * $13::integer * interval '1 second',
+      staked_bandwidth_sun = $14, delegated_bandwidth_sun = $15, read_at = $12, sells_until = $12::timestamptz + greatest(interval '60 seconds', 3 * $13::integer * interval '1 second',
         CASE WHEN w.read_at IS NOT NULL
           THEN 3 * least($12::timestamptz - w.read_at, w.sells_until - w.read_at, interval '5 minutes') END)
     WHERE w.id = $1`,
@@ -143,6 +148,8 @@ interface SyncedWallet {
   readonly permission_id: number;
   readonly key_address: string;
   readonly started_at: Date;
+  /** Whether bandwidth has a price. Without one all of it is for the wallet's own transactions. */
+  readonly sells_bandwidth: boolean;
 }
 
 interface Reading {
@@ -150,6 +157,8 @@ interface Reading {
   readonly resources: AccountResources | undefined;
   /** Sun that the chain would let the wallet delegate; for an activation wallet, sun it can spend. */
   readonly free: Sun;
+  /** Sun that the chain would let a wallet that sells bandwidth delegate for it; 0 for any other. */
+  readonly freeForBandwidth: Sun;
   /** The figures hold at least up to this block. */
   readonly headNumber: number;
   readonly headAtMs: number;
@@ -230,10 +239,15 @@ export class PoolSync {
           : wallet.role === 'pool'
             ? await canDelegateMaxOf(node, wallet.address, 'ENERGY')
             : account.balanceSun;
+      const freeForBandwidth =
+        account !== undefined && wallet.sells_bandwidth
+          ? await canDelegateMaxOf(node, wallet.address, 'BANDWIDTH')
+          : sun(0);
       // Backends behind one host name take turns, so every figure is known to hold only at the lower head.
       const after = await node.readHead();
       const head = before.number < after.number ? before : after;
-      return { account, resources, free, headNumber: head.number, headAtMs: head.timestampMs, feeSunPerByte };
+      const { number: headNumber, timestampMs: headAtMs } = head;
+      return { account, resources, free, freeForBandwidth, headNumber, headAtMs, feeSunPerByte };
     });
   }
 
@@ -258,21 +272,21 @@ export class PoolSync {
     const unheld = wallet.role === 'pool' ? stakedSun - delegated.heldSun - open.heldSun : left;
     const least = left < unheld ? left : unheld;
     const sellable = least > 0n ? least : 0n;
-    const paidFor = this.paidFor(wallet, reading);
-    const transactions =
-      wallet.role === 'pool'
-        ? freeTransactions(paidFor, resources?.netLimit ?? 0n, {
-            unsent: open.unsent,
-            endingSoon: delegated.endingSoon + open.endingSoon,
-            endingLater: delegated.endingLater + open.endingLater,
-          })
-        : 0n;
-    const shares = slots.map((_, index) => shareOf(sellable, slots.length, index));
+    const legs: OpenLegs = {
+      unsent: open.unsent,
+      endingSoon: delegated.endingSoon + open.endingSoon,
+      endingLater: delegated.endingLater + open.endingLater,
+    };
+    const bandwidthSun = this.sellableBandwidth(reading, legs);
+    const ownNetLimit = ownNetLimitOf(resources, bandwidthSun);
+    const paidFor = this.paidFor(wallet, reading, ownNetLimit);
+    const transactions = wallet.role === 'pool' ? freeTransactions(paidFor, ownNetLimit, legs) : 0n;
     await tx.query(SET_SLOTS, [
       wallet.id,
       slots.map((slot) => slot.slot_no),
-      shares,
+      slots.map((_, index) => shareOf(sellable, slots.length, index)),
       transactionShares(transactions, slots.length),
+      slots.map((_, index) => shareOf(bandwidthSun, slots.length, index)),
     ]);
     const recoveringSun = recoveringSunOf(wallet, account, free);
     if (wallet.role === 'pool' && resources !== undefined) {
@@ -288,11 +302,13 @@ export class PoolSync {
       this.faultOf(wallet, reading, paidFor) ?? null,
       recoveringSun,
       paidFor,
-      resources?.netLimit ?? 0n,
+      ownNetLimit,
       resources?.netUsed ?? 0n,
       countedTo,
       wallet.started_at,
       this.config.pool.syncSec,
+      account?.stakedForBandwidthSun ?? 0n,
+      account?.delegatedBandwidthSun ?? 0n,
     ]);
   }
 
@@ -316,9 +332,19 @@ export class PoolSync {
     return BigInt(this.config.pool.minBandwidthTrx) * SUN_PER_TRX;
   }
 
-  private paidFor({ role }: SyncedWallet, { account, resources, feeSunPerByte }: Reading): bigint {
+  /** `netLimit`: the bandwidth a day that is for the wallet's own transactions. */
+  private paidFor({ role }: SyncedWallet, { account, resources, feeSunPerByte }: Reading, netLimit: bigint): bigint {
     if (role !== 'pool' || account === undefined || resources === undefined) return 0n;
-    return transactionsPaidFor({ ...resources, balanceSun: account.balanceSun }, feeSunPerByte, this.reserveSun);
+    const means = { netLimit, netUsed: resources.netUsed, balanceSun: account.balanceSun };
+    return transactionsPaidFor(means, feeSunPerByte, this.reserveSun);
+  }
+
+  /** TRON: a wallet's transactions take its staked bandwidth before its TRX, so those of open legs come first. */
+  private sellableBandwidth({ resources, freeForBandwidth: canDelegateSun }: Reading, legs: OpenLegs): Sun {
+    if (resources === undefined || canDelegateSun === 0n) return sun(0);
+    const needed = (TRANSACTIONS_PER_LEG * legs.unsent + legs.endingSoon) * TRANSACTION_BYTES;
+    const kept = BigInt(this.config.pool.bandwidthKept);
+    return sellableBandwidthSun({ ...resources, canDelegateSun, keptUnits: kept > needed ? kept : needed });
   }
 
   /** Returns the reason for which this wallet may sell nothing now, or undefined. Reclaims continue regardless. */
@@ -345,6 +371,13 @@ function heldLegs([row]: readonly LegsRow[]): HeldLegs {
   if (row === undefined) return NO_LEGS;
   const { unsent = 0n, ending_soon: endingSoon, ending_later: endingLater, held_sun: heldSun } = row;
   return { unsent, endingSoon, endingLater, heldSun };
+}
+
+/** Returns a wallet's bandwidth a day without the units that it would lose with the stake for sale. */
+function ownNetLimitOf(resources: AccountResources | undefined, bandwidthSun: Sun): bigint {
+  if (resources === undefined) return 0n;
+  const left = resources.netLimit - bandwidthLostBy(bandwidthSun, resources);
+  return left > 0n ? left : 0n;
 }
 
 /** Returns the index-th of `count` near-equal parts. */

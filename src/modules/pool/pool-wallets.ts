@@ -34,6 +34,9 @@ export interface WalletView {
   /** Sum of the slots: stake that can be sold now. */
   readonly free_sun: bigint;
   readonly balance_sun: bigint;
+  /** Stake for bandwidth, and the part of it that can be sold now: 0 while bandwidth has no price. */
+  readonly staked_bandwidth_sun: bigint;
+  readonly free_bandwidth_sun: bigint;
   readonly slots: number;
   /**
    * For a pool wallet, transactions that its bandwidth and TRX pay for and no open leg needs. An order needs two per
@@ -67,10 +70,12 @@ const UNIQUE_VIOLATION = '23505';
 
 /** A wallet with the sums of its slots and open legs, from one snapshot. */
 const STANDING_COLUMNS = `w.id, w.address, w.role, w.permission_id, w.key_address, w.status, w.pause_reason,
-  w.staked_sun, w.delegated_sun, w.recovering_sun, w.balance_sun, w.synced_at, w.read_at, w.sells_until,
+  w.staked_sun, w.delegated_sun, w.recovering_sun, w.balance_sun, w.staked_bandwidth_sun, w.synced_at, w.read_at,
+  w.sells_until,
   (SELECT coalesce(sum(l.amount_sun), 0)::bigint FROM open_leg l WHERE l.wallet_id = w.id AND l.status IN ('reserved', 'placed')) AS reserved_sun,
   (SELECT coalesce(sum(s.free_sun), 0)::bigint FROM pool_slot s WHERE s.wallet_id = w.id) AS free_sun,
   (SELECT coalesce(sum(s.free_transactions), 0)::bigint FROM pool_slot s WHERE s.wallet_id = w.id) AS free_transactions,
+  (SELECT coalesce(sum(s.free_bandwidth_sun), 0)::bigint FROM pool_slot s WHERE s.wallet_id = w.id) AS free_bandwidth_sun,
   (SELECT count(*)::integer FROM pool_slot s WHERE s.wallet_id = w.id) AS slots`;
 const VIEW_COLUMNS = `${STANDING_COLUMNS}, CASE WHEN w.key_sealed IS NULL THEN 'signer' ELSE 'database' END AS key_held_by`;
 

@@ -1,4 +1,4 @@
-/** The only writer of the price table: sun per energy by the longest duration that a row covers. */
+/** The only writer of the price table: prices by the longest duration that a row covers. */
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
@@ -46,6 +46,25 @@ export class Prices {
     });
   }
 
+  /**
+   * Sets the price of one unit of bandwidth in an existing row; null sells none. Returns the previous price. Throws
+   * OperatorError if there is no such row.
+   */
+  async setBandwidth(durationMaxSec: number, sunPerBandwidth: bigint | null, act: Author): Promise<bigint | null> {
+    return this.database.transaction(async (tx) => {
+      const rows = tx.repository(PriceRow);
+      const row = await rows.findOne({ where: { durationMaxSec }, lock: LOCKED });
+      if (row === null) throw noSuchRow(durationMaxSec);
+      await rows.update({ durationMaxSec }, { sunPerBandwidth });
+      await recordAct(tx, act, {
+        action: 'price.set-bandwidth',
+        subject: durationMaxSec.toString(),
+        detail: { before: row.sunPerBandwidth, after: sunPerBandwidth },
+      });
+      return row.sunPerBandwidth;
+    });
+  }
+
   /** Removes a row; the next longer row then covers its durations. Refuses to remove the last row. */
   async remove(durationMaxSec: number, act: Author): Promise<void> {
     await this.database.transaction(async (tx) => this.removeIn(tx, durationMaxSec, act));
@@ -64,11 +83,7 @@ export class Prices {
     const prices = tx.repository(PriceRow);
     const rows = await prices.find({ lock: LOCKED });
     if (!rows.some((row) => row.durationMaxSec === durationMaxSec)) {
-      throw new OperatorError(
-        `There is no price row of ${durationMaxSec.toString()} s. \`price list\` shows the rows.`,
-        1,
-        'NOT_FOUND',
-      );
+      throw noSuchRow(durationMaxSec);
     }
     if (rows.length === 1)
       throw new OperatorError('The last price row cannot be removed: nothing could be sold without it.');
@@ -77,13 +92,27 @@ export class Prices {
   }
 }
 
+function noSuchRow(durationMaxSec: number): OperatorError {
+  return new OperatorError(
+    `There is no price row of ${durationMaxSec.toString()} s. \`price list\` shows the rows.`,
+    1,
+    'NOT_FOUND',
+  );
+}
+
 async function lockedPrice(tx: Transaction, durationMaxSec: number): Promise<bigint | undefined> {
   return (await tx.repository(PriceRow).findOne({ where: { durationMaxSec }, lock: LOCKED }))?.sunPerEnergy;
 }
 
+interface EnergyPrice {
+  readonly durationMaxSec: number;
+  readonly sunPerEnergy: bigint;
+  readonly before: bigint | undefined;
+}
+
 async function write(
   tx: Transaction,
-  { durationMaxSec, sunPerEnergy, before }: PriceRow & { readonly before: bigint | undefined },
+  { durationMaxSec, sunPerEnergy, before }: EnergyPrice,
   act: Author,
 ): Promise<void> {
   await tx.repository(PriceRow).upsert({ durationMaxSec, sunPerEnergy }, ['durationMaxSec']);

@@ -24,6 +24,18 @@ export const POOL_CHECKS: readonly RecordCheck[] = [
        WHERE o.settled AND l.status IN ('reserved', 'placed') AND (NOT l.top_up OR o.reclaimed_at IS NOT NULL)`,
   },
   {
+    check: 'bandwidth-stake',
+    rule: 'I13',
+    says: 'Bandwidth stake for sale never exceeds a wallet’s stake for bandwidth that is not delegated.',
+    stops: 'wallet',
+    size: 'over_sun',
+    text: `SELECT 'wallet ' || w.address AS subject, w.id AS wallet_id, w.staked_bandwidth_sun, w.delegated_bandwidth_sun,
+        s.free AS free_sun, s.free + w.delegated_bandwidth_sun - w.staked_bandwidth_sun AS over_sun
+      FROM pool_wallet w
+      JOIN (SELECT wallet_id, sum(free_bandwidth_sun)::bigint AS free FROM pool_slot GROUP BY wallet_id) s ON s.wallet_id = w.id
+      WHERE s.free > 0 AND s.free + w.delegated_bandwidth_sun > w.staked_bandwidth_sun`,
+  },
+  {
     check: 'bandwidth',
     rule: 'I13',
     says: 'Free and reserved transactions never exceed the number that a wallet’s bandwidth and TRX can pay for.',

@@ -326,6 +326,13 @@ export class PoolSettings {
   @Integer('POOL_MIN_BANDWIDTH_TRX', { fallback: 5, min: 0, max: 1_000_000 })
   declare readonly minBandwidthTrx: number;
 
+  /**
+   * Units of bandwidth a day that a wallet keeps for its own transactions, two of 286 for each leg. Its stake beyond
+   * them is sold where bandwidth has a price.
+   */
+  @Integer('POOL_BANDWIDTH_KEPT', { fallback: 600_000, min: 0, max: 1_000_000_000 })
+  declare readonly bandwidthKept: number;
+
   @List('POOL_ALLOW_WIDE_PERMISSION')
   declare readonly allowWidePermission: readonly string[];
 

@@ -19,6 +19,7 @@ import {
   SESSION_SECRETS,
   STATE_AS_NEW,
   WEBHOOK_ACTS,
+  SLOT_CAPACITY,
   WALLET_IDENTITY,
   type Access,
 } from './grant-columns.js';
@@ -284,8 +285,8 @@ const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>
   },
   pool_slot: {
     api: READ,
-    worker: { select: 'all', update: { only: ['free_sun', 'free_transactions'] } },
-    cli: { select: 'all', insert: 'all', update: { only: ['free_sun', 'free_transactions'] } },
+    worker: { select: 'all', update: { only: SLOT_CAPACITY } },
+    cli: { select: 'all', insert: 'all', update: { only: SLOT_CAPACITY } },
     console_operator: READ,
     reports: READ,
   },

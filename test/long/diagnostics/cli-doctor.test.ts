@@ -197,6 +197,32 @@ describe('one broken thing is the one reported fault, with what to do', () => {
     }
   });
 
+  it('bandwidth has a price that is not worth it, and no wallet has stake for it', async () => {
+    const price = async (sunPerBandwidth: number | null) =>
+      asAdmin(database.url, (client) =>
+        client.query('UPDATE price_row SET sun_per_bandwidth = $1 WHERE duration_max_sec = 3600', [sunPerBandwidth]),
+      );
+    await price(1000);
+    try {
+      const { findings } = await examine({});
+      expect(findings).toContainEqual({
+        check: 'prices',
+        state: 'warning',
+        says: expect.stringContaining('3600 s at 1000 sun per bandwidth is not below'),
+        todo: expect.stringContaining('price set-bandwidth'),
+      });
+      expect(findings).toContainEqual({
+        check: 'bandwidth',
+        state: 'warning',
+        says: expect.stringContaining('no wallet can sell any'),
+        todo: expect.stringContaining('POOL_BANDWIDTH_KEPT'),
+      });
+    } finally {
+      await price(null);
+    }
+    expect((await examine({})).findings.filter(({ check }) => check === 'bandwidth')).toEqual([]);
+  });
+
   it('a head stands still', async () => {
     const { findings } = await examine({ ...stillChain.env, TOKEN_CONTRACT: stillChain.token });
     expect(findings).toContainEqual(

@@ -312,4 +312,10 @@ export const WALLETS: readonly Plant[] = [
     ['bandwidth'],
     /^wallet/,
   ],
+  [
+    'more bandwidth for sale than is staked',
+    [`UPDATE pool_slot SET free_bandwidth_sun = 10000000000000 WHERE wallet_id = 1 AND slot_no = 1`],
+    ['bandwidth-stake'],
+    /^wallet/,
+  ],
 ];

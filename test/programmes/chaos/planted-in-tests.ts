@@ -25,7 +25,38 @@ const orders = (title: string): { readonly file: string; readonly title: string 
   title,
 });
 
+const bandwidthStake = (title: string): { readonly file: string; readonly title: string } => ({
+  file: 'integration/pool/bandwidth-stake.test.ts',
+  title,
+});
+
 export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
+  {
+    name: 'bandwidth for sale pays for transactions too',
+    changes: one(
+      POOL_SYNC,
+      'const paidFor = this.paidFor(wallet, reading, ownNetLimit);',
+      'const paidFor = this.paidFor(wallet, reading, resources?.netLimit ?? 0n);',
+    ),
+    test: bandwidthStake('sells bandwidth stake beyond the kept units once it has a price, and none without one'),
+  },
+  {
+    name: 'bandwidth that open rentals need is for sale',
+    changes: one(POOL_SYNC, 'keptUnits: kept > needed ? kept : needed', 'keptUnits: kept'),
+    test: bandwidthStake('keeps the bandwidth that open rentals still need, however little it is told to keep'),
+  },
+  {
+    name: 'a new price of energy ends the price of bandwidth',
+    changes: one(
+      'modules/quotes/prices.ts',
+      'upsert({ durationMaxSec, sunPerEnergy }',
+      'upsert({ durationMaxSec, sunPerEnergy, sunPerBandwidth: null }',
+    ),
+    test: {
+      file: 'long/operator/cli.test.ts',
+      title: 'sets the price of bandwidth beside that of energy, and neither changes the other',
+    },
+  },
   {
     name: 'orders of one key are refused together beside the first of theirs',
     changes: one(

@@ -97,7 +97,7 @@ const TRIGGER_FUNCTIONS = Object.entries(FUNCTIONS).filter(([, text]) => text.in
 it('no trigger changes a balance, what a cap counts, or the capacity of a wallet', () => {
   expect(TRIGGER_FUNCTIONS.length).toBeGreaterThan(25);
   const charging = TRIGGER_FUNCTIONS.filter(([, text]) =>
-    /\b(?:balance_credits|spent_credits|purchases|free_sun|free_transactions) = /.test(text),
+    /\b(?:balance_credits|spent_credits|purchases|free_sun|free_transactions|free_bandwidth_sun) = /.test(text),
   );
   expect(charging.map(([name]) => name)).toEqual([]);
 });

@@ -12,12 +12,14 @@ import {
 } from '../../../src/domain/conversion.js';
 import { credits, energy, rateE8, sun } from '../../../src/domain/units.js';
 import {
+  bandwidthTable,
   isWorthRenting,
   leastWorthRenting,
   legsAffordable,
   longestDurationSec,
   rentalPrice,
   rowFor,
+  slipsIn,
   warningFor,
 } from '../../../src/domain/price.js';
 import { priceFloor } from '../../../src/modules/pool/bandwidth.js';
@@ -79,6 +81,22 @@ describe('the price table', () => {
     expect(warningFor({ durationMaxSec: 600, sunPerEnergy: 100n }, 100n)).toMatch(
       /600 s at 100 sun.*NOT_WORTH_RENTING/,
     );
+  });
+
+  test('judges a price of bandwidth by other prices of bandwidth and the fee per byte', () => {
+    const table = bandwidthTable([
+      { durationMaxSec: 600, sunPerEnergy: 38n, sunPerBandwidth: 500n },
+      { durationMaxSec: 3600, sunPerEnergy: 45n, sunPerBandwidth: null },
+      { durationMaxSec: 86_400, sunPerEnergy: 65n },
+    ]);
+    expect(table.rows).toEqual([{ durationMaxSec: 600, sunPerEnergy: 500n }]);
+    const slips = (sunPerEnergy: bigint) => slipsIn({ durationMaxSec: 3600, sunPerEnergy }, table, 1000n);
+    expect(slips(700n)).toEqual([]);
+    expect(slips(45n)).toEqual([
+      expect.stringContaining('45 sun per bandwidth is less than the price of the shorter row of 600 s'),
+      expect.stringContaining('less than a tenth of the chain'),
+    ]);
+    expect(slips(1000n)).toEqual([expect.stringContaining('3600 s at 1000 sun per bandwidth is not below')]);
   });
 });
 

@@ -16,4 +16,8 @@ export class PoolSlot {
   /** The unreserved bandwidth, in transactions of the size of a delegation. */
   @Column({ ...BIGINT, name: 'free_transactions' })
   freeTransactions!: bigint;
+
+  /** Unreserved stake for bandwidth that is sold. */
+  @Column({ ...BIGINT, name: 'free_bandwidth_sun' })
+  freeBandwidthSun!: bigint;
 }

@@ -79,6 +79,12 @@ export class PoolWallet {
   @Column({ ...BIGINT, name: 'net_used' })
   netUsed!: bigint;
 
+  @Column({ ...BIGINT, name: 'staked_bandwidth_sun' })
+  stakedBandwidthSun!: bigint;
+
+  @Column({ ...BIGINT, name: 'delegated_bandwidth_sun' })
+  delegatedBandwidthSun!: bigint;
+
   @Column({ ...TIMESTAMPTZ, name: 'ends_counted_to', nullable: true })
   endsCountedTo!: Date | null;
 

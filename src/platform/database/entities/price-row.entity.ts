@@ -1,4 +1,4 @@
-/** The price of one energy for rentals up to a duration. */
+/** The prices of one energy and one unit of bandwidth for rentals up to a duration. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { BIGINT } from '../columns.js';
 
@@ -9,4 +9,8 @@ export class PriceRow {
 
   @Column({ ...BIGINT, name: 'sun_per_energy' })
   sunPerEnergy!: bigint;
+
+  /** Null where no bandwidth is sold. */
+  @Column({ ...BIGINT, name: 'sun_per_bandwidth', nullable: true })
+  sunPerBandwidth!: bigint | null;
 }

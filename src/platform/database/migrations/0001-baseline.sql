@@ -3205,7 +3205,7 @@ CREATE TABLE pool_wallet (
   wallet_fault text,
   books_fault text,
   recovering_sun bigint NOT NULL DEFAULT 0,
-  -- The last successful read: transactions that bandwidth and TRX pay for, a day's staked bandwidth, and the time up
+  -- The last successful read: transactions that bandwidth and TRX pay for, a day's staked bandwidth for them, and the time up
   -- to which ending rentals were counted. `sells_until` is how long the wallet sells without another read, by the
   -- database's clock.
   transactions_seen bigint NOT NULL DEFAULT 0,
@@ -3222,7 +3222,10 @@ CREATE TABLE pool_wallet (
   -- Holds since one of its transactions last entered a block. Each hold is longer.
   delivery_pauses integer NOT NULL DEFAULT 0,
   sign_failures integer NOT NULL DEFAULT 0,
-  deaths integer NOT NULL DEFAULT 0
+  deaths integer NOT NULL DEFAULT 0,
+  -- Stake for bandwidth at the last read, delegated or not.
+  staked_bandwidth_sun bigint NOT NULL DEFAULT 0,
+  delegated_bandwidth_sun bigint NOT NULL DEFAULT 0
 );
 
 CREATE TRIGGER pool_wallet_kept BEFORE DELETE ON pool_wallet FOR EACH ROW EXECUTE FUNCTION refuse_change();
@@ -3238,6 +3241,8 @@ CREATE TABLE pool_slot (
   free_sun bigint NOT NULL DEFAULT 0 CHECK (free_sun >= 0),
   -- Bandwidth in transactions of the size of a delegation, taken in the same update as the stake.
   free_transactions bigint NOT NULL DEFAULT 0 CHECK (free_transactions >= 0),
+  -- Stake for bandwidth that can be sold. The wallet's own transactions do not count on it.
+  free_bandwidth_sun bigint NOT NULL DEFAULT 0 CHECK (free_bandwidth_sun >= 0),
   PRIMARY KEY (wallet_id, slot_no)
 ) WITH (fillfactor = 20);
 
@@ -3255,7 +3260,9 @@ CREATE TABLE pool_wallet_day (
 -- Prices by duration.
 CREATE TABLE price_row (
   duration_max_sec integer PRIMARY KEY CHECK (duration_max_sec > 0),
-  sun_per_energy bigint NOT NULL CHECK (sun_per_energy > 0)
+  sun_per_energy bigint NOT NULL CHECK (sun_per_energy > 0),
+  -- The price of one unit of bandwidth; null where none is sold.
+  sun_per_bandwidth bigint CHECK (sun_per_bandwidth > 0)
 );
 
 -- Defaults for a burn price of 100 sun.

@@ -117,3 +117,9 @@ CREATE INDEX archived_chain_tx_live ON archived_chain_tx (leg_id, purpose) WHERE
 CREATE INDEX archived_chain_tx_open ON archived_chain_tx (ref_block_number) WHERE stage = 'open';
 CREATE INDEX archived_chain_tx_dead ON archived_chain_tx (id) WHERE stage = 'dead';
 CREATE INDEX archived_chain_tx_without_cost ON archived_chain_tx (id) WHERE stage = 'uncosted';
+
+-- Bandwidth that is sold beside energy.
+ALTER TABLE price_row ADD COLUMN sun_per_bandwidth bigint CHECK (sun_per_bandwidth > 0);
+ALTER TABLE pool_slot ADD COLUMN free_bandwidth_sun bigint NOT NULL DEFAULT 0 CHECK (free_bandwidth_sun >= 0);
+ALTER TABLE pool_wallet ADD COLUMN staked_bandwidth_sun bigint NOT NULL DEFAULT 0,
+  ADD COLUMN delegated_bandwidth_sun bigint NOT NULL DEFAULT 0;

@@ -21,7 +21,7 @@ CREATE TABLE pool_wallet (
   wallet_fault text,
   books_fault text,
   recovering_sun bigint NOT NULL DEFAULT 0,
-  -- The last successful read: transactions that bandwidth and TRX pay for, a day's staked bandwidth, and the time up
+  -- The last successful read: transactions that bandwidth and TRX pay for, a day's staked bandwidth for them, and the time up
   -- to which ending rentals were counted. `sells_until` is how long the wallet sells without another read, by the
   -- database's clock.
   transactions_seen bigint NOT NULL DEFAULT 0,
@@ -38,7 +38,10 @@ CREATE TABLE pool_wallet (
   -- Holds since one of its transactions last entered a block. Each hold is longer.
   delivery_pauses integer NOT NULL DEFAULT 0,
   sign_failures integer NOT NULL DEFAULT 0,
-  deaths integer NOT NULL DEFAULT 0
+  deaths integer NOT NULL DEFAULT 0,
+  -- Stake for bandwidth at the last read, delegated or not.
+  staked_bandwidth_sun bigint NOT NULL DEFAULT 0,
+  delegated_bandwidth_sun bigint NOT NULL DEFAULT 0
 );
 
 CREATE TRIGGER pool_wallet_kept BEFORE DELETE ON pool_wallet FOR EACH ROW EXECUTE FUNCTION refuse_change();
