@@ -53,7 +53,7 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
       'upsert({ durationMaxSec, sunPerEnergy, sunPerBandwidth: null }',
     ),
     test: {
-      file: 'long/operator/cli.test.ts',
+      file: 'long/operator/cli-bandwidth-price.test.ts',
       title: 'sets the price of bandwidth beside that of energy, and neither changes the other',
     },
   },
