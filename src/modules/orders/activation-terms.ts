@@ -6,6 +6,7 @@ import { sun } from '../../domain/units.js';
 import { Config } from '../../platform/config/config.js';
 import { Rates } from '../billing/rates.js';
 import { Market } from '../quotes/market.js';
+import { activationPrice } from '../quotes/quotes.service.js';
 import { testAddressRefusal } from '../quotes/test-receivers.js';
 import type { PricedOrder } from './purchase.js';
 import { playedRefusal, ReceiverCheck } from './receiver.js';
@@ -23,8 +24,9 @@ export class ActivationTerms {
   async price(receiveAddress: string, isTest: boolean): Promise<PricedOrder> {
     const refusal = await this.refusalOf(receiveAddress, isTest);
     if (refusal !== undefined) return { terms: undefined, refusal };
-    const { createAccountFeeSun } = this.market.current();
-    const priceSun = sun(createAccountFeeSun + BigInt(this.config.sales.activationMarkupSun));
+    const market = this.market.current();
+    const { createAccountFeeSun } = market;
+    const priceSun = activationPrice(market, this.config.sales);
     const { rate } = this.rates.current();
     return {
       terms: {

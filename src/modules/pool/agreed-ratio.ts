@@ -1,11 +1,11 @@
 /**
- * The network's two totals that decide how much stake a delegation needs. Remembers the last totals that enough nodes
+ * The network's totals that decide how much stake a delegation needs. Remembers the last totals that enough nodes
  * agreed on. One node's answer is accepted while it stays near them; a larger step needs agreement.
  */
 import { ChainUnavailableError } from '../../platform/chain/errors.js';
 import type { TronNode } from '../../platform/chain/node.js';
 import { resourcesOf, type TronClient } from '../../platform/chain/tron.client.js';
-import type { EnergyRatio } from './energy-ratio.js';
+import type { NetworkTotals } from './bandwidth-stake.js';
 
 /**
  * Largest change of a stake's energy value, in 1/100, that one node may report alone. Real stake moves by a millionth
@@ -17,7 +17,7 @@ export const DOUBTFUL_RATIO = 'nodes disagree on the energy of the network';
 export const DOUBTFUL_RATIO_EFFECT = 'the last agreed ratio stays in use';
 
 export class AgreedRatio {
-  private agreed: EnergyRatio | undefined;
+  private agreed: NetworkTotals | undefined;
 
   /** `onDoubt` receives the node names when nodes do not agree on a step; for the log. */
   constructor(
@@ -29,13 +29,12 @@ export class AgreedRatio {
    * Returns the totals from the resources of any existing account. Throws ChainUnavailableError, also if nodes
    * contradict each other before any agreement.
    */
-  async read(address: string): Promise<EnergyRatio> {
-    const { totalEnergyLimit, totalEnergyWeight } = await this.client.accountResources(address);
-    const said = { totalEnergyLimit, totalEnergyWeight };
+  async read(address: string): Promise<NetworkTotals> {
+    const said = totalsOf(await this.client.accountResources(address));
     return this.agreed !== undefined && isNear(said, this.agreed) ? said : this.agree(address);
   }
 
-  private async agree(address: string): Promise<EnergyRatio> {
+  private async agree(address: string): Promise<NetworkTotals> {
     const { agreement } = this.client.pool;
     const answers = await this.client.pool.askEach('the energy of the network', async (node) => ({
       node,
@@ -49,8 +48,7 @@ export class AgreedRatio {
     const isEnough = this.agreed === undefined || agreement.suffices(witnessesAmong(agreement.witnesses, nodes));
     const [first] = most;
     if (first !== undefined && most.length * 2 > answers.length && isEnough) {
-      const { totalEnergyLimit, totalEnergyWeight } = first.ratio;
-      return (this.agreed = { totalEnergyLimit, totalEnergyWeight });
+      return (this.agreed = totalsOf(first.ratio));
     }
     this.onDoubt(answers.map(({ node }) => node.name));
     if (this.agreed === undefined)
@@ -63,9 +61,26 @@ function witnessesAmong(witnesses: readonly TronNode[], nodes: readonly TronNode
   return witnesses.filter(({ witness }) => nodes.some((node) => node.witness === witness));
 }
 
-/** Returns true if both ratios give a stake the same energy to within one hundredth. */
-function isNear(one: EnergyRatio, other: EnergyRatio): boolean {
-  const [a, b] = [one.totalEnergyLimit * other.totalEnergyWeight, other.totalEnergyLimit * one.totalEnergyWeight];
+function totalsOf({
+  totalEnergyLimit,
+  totalEnergyWeight,
+  totalNetLimit,
+  totalNetWeight,
+}: NetworkTotals): NetworkTotals {
+  return { totalEnergyLimit, totalEnergyWeight, totalNetLimit, totalNetWeight };
+}
+
+/** Returns true if both give a stake the same energy and the same bandwidth to within one hundredth. */
+function isNear(one: NetworkTotals, other: NetworkTotals): boolean {
+  return (
+    isStep(one.totalEnergyLimit * other.totalEnergyWeight, other.totalEnergyLimit * one.totalEnergyWeight) &&
+    // A chain on which nobody has staked for bandwidth.
+    ((one.totalNetWeight === 0n && other.totalNetWeight === 0n) ||
+      isStep(one.totalNetLimit * other.totalNetWeight, other.totalNetLimit * one.totalNetWeight))
+  );
+}
+
+function isStep(a: bigint, b: bigint): boolean {
   const apart = a > b ? a - b : b - a;
   return b > 0n && apart * 100n <= b * STEP_PERCENT;
 }

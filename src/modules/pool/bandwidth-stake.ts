@@ -2,15 +2,34 @@
  * Bandwidth that a wallet sells from its own stake. Its own transactions come first: they pay for every delivery and
  * reclaim, of either resource. Pure; integer arithmetic only.
  */
-import { divCeil, SUN_PER_TRX, sun, type Sun } from '../../domain/units.js';
-import { DELEGATION_MIN_SUN } from './energy-ratio.js';
+import { divCeil, SUN_PER_TRX, sun, type Energy, type Sun } from '../../domain/units.js';
+import { DELEGATION_MIN_SUN, sunForEnergy, sunOfOneEnergy, type EnergyRatio } from './energy-ratio.js';
 
 /** The network's two numbers that govern every delegation of bandwidth. TRON: getaccountresource of any account. */
-interface BandwidthRatio {
+export interface BandwidthRatio {
   /** TotalNetLimit: units per day of the whole network. */
   readonly totalNetLimit: bigint;
   /** TotalNetWeight: whole TRX staked for bandwidth in the network. */
   readonly totalNetWeight: bigint;
+}
+
+/** The network's totals for both resources. */
+export interface NetworkTotals extends EnergyRatio, BandwidthRatio {}
+
+/** The chain computes both resources alike, each from its own two numbers. */
+const inPlaceOfEnergy = ({ totalNetLimit, totalNetWeight }: BandwidthRatio): EnergyRatio => ({
+  totalEnergyLimit: totalNetLimit,
+  totalEnergyWeight: totalNetWeight,
+});
+
+/** Returns the sun to delegate for `units` of bandwidth; as `sunForEnergy`. */
+export function sunForBandwidth(units: bigint, ratio: BandwidthRatio, marginBps: number): Sun {
+  return sunForEnergy(units as Energy, inPlaceOfEnergy(ratio), marginBps);
+}
+
+/** Returns the sun worth one unit of bandwidth, rounded up. */
+export function sunOfOneUnit(ratio: BandwidthRatio): Sun {
+  return sunOfOneEnergy(inPlaceOfEnergy(ratio));
 }
 
 /** A wallet's stake for bandwidth, as one node returns it. */

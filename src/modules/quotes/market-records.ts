@@ -1,6 +1,7 @@
 /** The chain's figures as one process stores them for the others, in JSON. */
 import { isWithin, type FeeBounds, type ParameterBounds } from '../../platform/chain/chain-parameters.js';
 import { energy, sun, type Sun } from '../../domain/units.js';
+import type { BandwidthRatio } from '../pool/bandwidth-stake.js';
 import type { EnergyRatio } from '../pool/energy-ratio.js';
 import { SIZING_OBSTACLES, type SizingObstacle } from './sizing-obstacles.js';
 import type { MeasuredSizing } from './sizing-probe.js';
@@ -9,6 +10,8 @@ export interface ChainState {
   /** Sun burnt per energy that the sender lacks. TRON: getEnergyFee. */
   readonly energyFeeSun: bigint;
   readonly ratio: EnergyRatio;
+  /** Undefined if a process of the release before read the state. */
+  readonly bandwidthRatio?: BandwidthRatio | undefined;
   /** Cost of creating an account without staked bandwidth. TRON: system contract fee + bandwidth fee. */
   readonly createAccountFeeSun: Sun;
   /** TRON: getTransactionFee, sun per byte without bandwidth. */
@@ -42,6 +45,10 @@ export function encodeChain(state: ChainState) {
     energyFeeSun: state.energyFeeSun.toString(),
     totalEnergyLimit: state.ratio.totalEnergyLimit.toString(),
     totalEnergyWeight: state.ratio.totalEnergyWeight.toString(),
+    ...(state.bandwidthRatio !== undefined && {
+      totalNetLimit: state.bandwidthRatio.totalNetLimit.toString(),
+      totalNetWeight: state.bandwidthRatio.totalNetWeight.toString(),
+    }),
     createAccountFeeSun: state.createAccountFeeSun.toString(),
     transactionFeeSunPerByte: state.transactionFeeSunPerByte.toString(),
     ...(state.maxFeeLimitSun !== undefined && { maxFeeLimitSun: state.maxFeeLimitSun.toString() }),
@@ -74,11 +81,18 @@ export function decodeChain(json: unknown, bounds: ParameterBounds): ChainState 
   return {
     energyFeeSun,
     ratio: { totalEnergyLimit, totalEnergyWeight },
+    bandwidthRatio: bandwidthRatioOf(fields),
     createAccountFeeSun: sun(createAccountFeeSun),
     transactionFeeSunPerByte,
     // Absent if no node named it.
     maxFeeLimitSun: integerOf(fields, 'maxFeeLimitSun'),
   };
+}
+
+function bandwidthRatioOf(fields: Fields): BandwidthRatio | undefined {
+  const totalNetLimit = integerOf(fields, 'totalNetLimit');
+  const totalNetWeight = integerOf(fields, 'totalNetWeight');
+  return totalNetLimit === undefined || totalNetWeight === undefined ? undefined : { totalNetLimit, totalNetWeight };
 }
 
 function within(value: bigint | undefined, bounds: FeeBounds): bigint | undefined {

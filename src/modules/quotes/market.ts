@@ -14,7 +14,7 @@ import { ApiError } from '../../domain/errors.js';
 import { Log } from '../../platform/observability/logger.js';
 import { energy, sun } from '../../domain/units.js';
 import { AgreedRatio, DOUBTFUL_RATIO, DOUBTFUL_RATIO_EFFECT } from '../pool/agreed-ratio.js';
-import type { EnergyRatio } from '../pool/energy-ratio.js';
+import type { NetworkTotals } from '../pool/bandwidth-stake.js';
 import { Repeater } from '../../platform/support/repeat.js';
 import { Database } from '../../platform/database/database.js';
 import { PoolWallet } from '../../platform/database/entities/pool-wallet.entity.js';
@@ -167,6 +167,7 @@ export class Market implements OnModuleInit, BeforeApplicationShutdown {
     return {
       energyFeeSun: parameters.energyFeeSun,
       ratio,
+      bandwidthRatio: ratio,
       createAccountFeeSun: sun(activationCostSun(parameters)),
       transactionFeeSunPerByte: parameters.transactionFeeSunPerByte,
       maxFeeLimitSun: parameters.maxFeeLimitSun,
@@ -176,7 +177,7 @@ export class Market implements OnModuleInit, BeforeApplicationShutdown {
   /**
    * TRON: the resources of any existing account include the network's totals; the token contract is such an account.
    */
-  private async readRatio(): Promise<EnergyRatio> {
+  private async readRatio(): Promise<NetworkTotals> {
     try {
       return await this.ratio.read(this.config.chain.tokenContract);
     } catch (error) {

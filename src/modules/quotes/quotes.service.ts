@@ -8,9 +8,12 @@ import { Config } from '../../platform/config/config.js';
 import { ApiError } from '../../domain/errors.js';
 import { burnPrice, creditsOf } from '../../domain/conversion.js';
 import { feeLimitFor, type FeeLimit } from '../../domain/fee-limit.js';
-import type { Credits, Energy, Sun } from '../../domain/units.js';
+import { sumOfParts } from '../../domain/order-items.js';
+import { sun, type Credits, type Energy, type Sun } from '../../domain/units.js';
 import { Sealers } from '../../platform/support/sealers.js';
+import { sunForBandwidth, type BandwidthRatio } from '../pool/bandwidth-stake.js';
 import { marginFor, sunForEnergy } from '../pool/energy-ratio.js';
+import { bandwidthBurnPrice, priceBandwidth } from './bandwidth-price.js';
 import { Market, type MarketState } from './market.js';
 import { DEFAULT_DURATION_SEC, rentalPrice, type PriceRow } from '../../domain/price.js';
 import {
@@ -40,6 +43,10 @@ export interface RentalRequest {
   readonly transfer?: TokenTransfer | undefined;
   /** Expected number of uses of the energy during the rental; one if absent. */
   readonly expectedUses?: number | undefined;
+  /** Units of bandwidth beside the energy. */
+  readonly bandwidth?: bigint | undefined;
+  /** True to activate the receiver first. */
+  readonly activate?: boolean | undefined;
   /** True for a test project, whose receivers and capacity are simulated; live if absent. */
   readonly isTest?: boolean;
 }
@@ -62,10 +69,12 @@ export interface IssuedQuote {
   readonly holdSec: number;
 }
 
+type FurtherAsked = Pick<RentalRequest, 'bandwidth' | 'activate'>;
+
 const UNKNOWN_RECEIVER: Recipient = { state: 'unknown', needsActivation: false };
 
 /** The inputs of a rental's price. */
-interface Asked {
+interface Asked extends FurtherAsked {
   readonly receiveAddress: string;
   readonly energy: Energy;
   readonly durationSec: number;
@@ -110,7 +119,8 @@ export class QuotesService {
     const durationSec = request.durationSec ?? DEFAULT_DURATION_SEC;
     const row = rowOf(this.figures, durationSec);
     const market = this.market.current();
-    const asked = { receiveAddress, durationSec, expectedUses: request.expectedUses, row, market };
+    const { expectedUses, bandwidth, activate } = request;
+    const asked = { receiveAddress, durationSec, expectedUses, bandwidth, activate, row, market };
     if (request.energy !== undefined) {
       return this.rental({ ...asked, energy: request.energy, recipient: UNKNOWN_RECEIVER });
     }
@@ -195,18 +205,19 @@ export class QuotesService {
     const { receiveAddress, energy: amount, durationSec, expectedUses, row, market, recipient } = asked;
     const uses = expectedUses ?? 1;
     const floor = floorOf(this.config.sales, market);
-    const priceSun = rentalPrice(amount, row, floor);
-    const wanted = { amount, durationSec, uses, priceSun, row, floor };
+    const energySun = rentalPrice(amount, row, floor);
+    const wanted = { amount, durationSec, uses, priceSun: energySun, row, floor };
     assertWorthRenting(wanted, { fees: market, rules: this.config.sales });
-    const burnPriceSun = burnPrice(amount, market.energyFeeSun, uses);
+    const further = this.priceFurther(asked);
     const { rate, fresh } = this.rates.current();
+    const { bandwidth, activationSun } = further;
+    const burnPriceSun = sun(burnPrice(amount, market.energyFeeSun, uses) + further.burnSun);
     return {
       receiveAddress,
       energy: amount,
       durationSec,
       expectedUses,
-      priceSun,
-      credits: creditsOf(priceSun, rate),
+      ...sumOfParts({ energySun, bandwidth, activationSun }, rate),
       rate,
       burnPriceSun,
       burnPriceCredits: creditsOf(burnPriceSun, rate),
@@ -217,18 +228,57 @@ export class QuotesService {
     };
   }
 
+  /** Prices the parts beside energy, and adds up the costs of having them without renting. */
+  private priceFurther({ bandwidth: units, activate, durationSec, expectedUses, market }: Asked) {
+    const activationSun = activate === true ? activationPrice(market, this.config.sales) : undefined;
+    const activationBurnSun = activate === true ? market.createAccountFeeSun : 0n;
+    if (units === undefined) return { activationSun, burnSun: activationBurnSun };
+    const wanted = { units, durationSec, uses: expectedUses ?? 1 };
+    const { rules, priceRows } = this.figures;
+    const priceSun = priceBandwidth({ rules, priceRows, fees: market }, wanted);
+    const burnSun = activationBurnSun + bandwidthBurnPrice(wanted, market);
+    return { activationSun, bandwidth: { units, priceSun }, burnSun };
+  }
+
   /** A quote is limited only by the whole pool; the order judges the free part (docs/interface.md §7). */
   private withinPool(rental: PricedRental, { isTest = false }: RentalRequest): PricedRental {
-    const poolSun: Sun | undefined = this.salesTerms.poolStakeSun;
+    const { poolStakeSun: poolSun, poolBandwidthStakeSun: bandwidthSun } = this.salesTerms;
     if (isTest || poolSun === undefined) return rental;
     const marginBps = marginFor(rental.durationSec, this.config.pool.marginBps);
-    if (sunForEnergy(rental.energy, this.market.current().ratio, marginBps) <= poolSun) return rental;
-    const words =
-      poolSun > 0n
-        ? 'This is more energy than the whole pool has. Request less.'
-        : 'Nothing can be delivered at present. Try again shortly.';
-    throw new ApiError('CAPACITY_UNAVAILABLE', words, { retryAfterSec: poolSun > 0n ? 60 : 10 });
+    const market = this.market.current();
+    if (sunForEnergy(rental.energy, market.ratio, marginBps) > poolSun) throw beyondPool('energy', poolSun);
+    if (rental.bandwidth !== undefined && bandwidthSun !== undefined) {
+      const wanted = sunForBandwidth(rental.bandwidth.units, bandwidthRatioOf(market), marginBps);
+      if (wanted > bandwidthSun) throw beyondPool('bandwidth', bandwidthSun);
+    }
+    return rental;
   }
+}
+
+function beyondPool(resource: string, poolSun: Sun): ApiError {
+  const words =
+    poolSun > 0n
+      ? `This is more ${resource} than the whole pool has. Request less.`
+      : resource === 'energy'
+        ? 'Nothing can be delivered at present. Try again shortly.'
+        : 'No bandwidth can be delivered at present. Order without bandwidth, or try again shortly.';
+  return new ApiError('CAPACITY_UNAVAILABLE', words, { retryAfterSec: poolSun > 0n ? 60 : 10 });
+}
+
+/** Returns the network's totals of bandwidth. Throws ApiError CHAIN_UNAVAILABLE if they are not known yet. */
+export function bandwidthRatioOf({ bandwidthRatio }: MarketState): BandwidthRatio {
+  if (bandwidthRatio !== undefined) return bandwidthRatio;
+  throw new ApiError('CHAIN_UNAVAILABLE', 'The bandwidth of the network is unknown at present. Try again shortly.', {
+    retryAfterSec: 10,
+  });
+}
+
+/** Returns the price of an activation: the chain's fees for it and the markup of the settings. */
+export function activationPrice(
+  { createAccountFeeSun }: Pick<MarketState, 'createAccountFeeSun'>,
+  { activationMarkupSun }: Config['sales'],
+): Sun {
+  return sun(createAccountFeeSun + BigInt(activationMarkupSun));
 }
 
 export type { OpenQuote };

@@ -22,23 +22,28 @@ const CLOCK_ROUND_TRIP_MS_MAX = 500;
 const LOAD = {
   name: 'sales-terms-load',
   text: `SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now_ms,
-                (SELECT json_agg(json_build_array(duration_max_sec, sun_per_energy::text)) FROM price_row) AS prices,
+                (SELECT json_agg(json_build_array(duration_max_sec, sun_per_energy::text, sun_per_bandwidth::text))
+                   FROM price_row) AS prices,
                 (SELECT CASE WHEN bool_and(read_at IS NOT NULL)
-                             THEN coalesce(sum(greatest(staked_sun, free_sun_seen + delegated_sun))
-                                    FILTER (WHERE sells_until > clock_timestamp()), 0)::bigint END
+                             THEN json_build_array(
+                               coalesce(sum(greatest(staked_sun, free_sun_seen + delegated_sun))
+                                 FILTER (WHERE sells_until > clock_timestamp()), 0)::text,
+                               coalesce(sum(staked_bandwidth_sun)
+                                 FILTER (WHERE sells_until > clock_timestamp()), 0)::text) END
                    FROM pool_wallet WHERE role = 'pool' AND status = 'active') AS pool_sun`,
 };
 
 interface TermsRow {
   readonly now_ms: number;
-  readonly prices: readonly (readonly [number, string])[] | null;
-  readonly pool_sun: bigint | null;
+  readonly prices: readonly (readonly [number, string, string | null])[] | null;
+  /** The stake for energy and the stake for bandwidth. */
+  readonly pool_sun: readonly [string, string] | null;
 }
 
 @Injectable()
 export class SalesTerms implements SaleBounds, OnModuleInit, BeforeApplicationShutdown {
   private rows: readonly PriceRow[] = [];
-  private poolSun: Sun | undefined;
+  private poolSun: { readonly energy: Sun; readonly bandwidth: Sun } | undefined;
   /** The database's clock minus this process's monotonic one. */
   private clockOffsetMs: number | undefined;
   private readonly repeater: Repeater;
@@ -80,7 +85,12 @@ export class SalesTerms implements SaleBounds, OnModuleInit, BeforeApplicationSh
 
   /** Stake of all wallets that sell and were read recently; undefined while any active pool wallet was never read. */
   get poolStakeSun(): Sun | undefined {
-    return this.poolSun;
+    return this.poolSun?.energy;
+  }
+
+  /** The same for bandwidth, of which wallets keep a part for their own transactions. */
+  get poolBandwidthStakeSun(): Sun | undefined {
+    return this.poolSun?.bandwidth;
   }
 
   /** Returns the database's clock in ms since the epoch, which decides the expiry of quotes (docs/interface.md §18). */
@@ -93,11 +103,13 @@ export class SalesTerms implements SaleBounds, OnModuleInit, BeforeApplicationSh
     const [row] = await this.database.query<TermsRow>(LOAD);
     const answeredAtMs = monotonicMs();
     if (row === undefined) throw new Error('the database answered without a row');
-    this.rows = (row.prices ?? []).map(([durationMaxSec, perEnergy]) => ({
+    this.rows = (row.prices ?? []).map(([durationMaxSec, perEnergy, perBandwidth]) => ({
       durationMaxSec,
       sunPerEnergy: BigInt(perEnergy),
+      sunPerBandwidth: perBandwidth === null ? null : BigInt(perBandwidth),
     }));
-    this.poolSun = row.pool_sun === null ? undefined : sun(row.pool_sun);
+    this.poolSun =
+      row.pool_sun === null ? undefined : { energy: sun(row.pool_sun[0]), bandwidth: sun(row.pool_sun[1]) };
     // Measured from the start of the request: an error can only make the clock late, so that no hold is shorter than
     // shown.
     if (this.clockOffsetMs === undefined || answeredAtMs - askedAtMs <= CLOCK_ROUND_TRIP_MS_MAX) {

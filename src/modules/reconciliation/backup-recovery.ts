@@ -13,7 +13,7 @@ import { Log } from '../../platform/observability/logger.js';
 import type { ChainTxPurpose } from '../../domain/order-state.js';
 import { Database, type Queryable } from '../../platform/database/database.js';
 import type { UnrecordedAct } from '../verify/unrecorded-acts.js';
-import type { EnergyRatio } from '../pool/energy-ratio.js';
+import type { NetworkTotals } from '../pool/bandwidth-stake.js';
 import { Inclusion } from '../fulfilment/follow/inclusion.js';
 import { Settlement } from '../fulfilment/follow/settlement.js';
 import {
@@ -70,14 +70,14 @@ type SingleSignedAct = UnrecordedAct & { readonly signature: Buffer };
 export interface Recallable {
   readonly act: SingleSignedAct;
   readonly expiresAtMs: number;
-  readonly ratio: EnergyRatio;
+  readonly ratio: NetworkTotals;
 }
 
 /** An act that is in the records again. */
 export interface Recalled {
   readonly orderId: bigint;
   readonly txid: string;
-  readonly ratio: EnergyRatio;
+  readonly ratio: NetworkTotals;
 }
 
 @Injectable()
@@ -130,7 +130,7 @@ export class BackupRecovery {
   /**
    * Records the deliveries that an undelegation may belong to in their state on chain. Throws ChainUnavailableError.
    */
-  private async followDeliveries({ act, walletId }: UnrecordedAct, block: Block, ratio: EnergyRatio): Promise<void> {
+  private async followDeliveries({ act, walletId }: UnrecordedAct, block: Block, ratio: NetworkTotals): Promise<void> {
     const pair = [walletId, act.receiver, act.amountSun ?? null];
     const open = await this.database.query<{ txid: Buffer }>(OPEN_DELIVERIES, pair);
     if (open.length === 0) return;

@@ -191,7 +191,8 @@ describe('a reclaim', () => {
   it('rests by a chain that has moved since the view was renewed after a gap', async () => {
     const view = new ChainView();
     const at = (number: number) => ({ number, id: number.toString(), timestampMs: number * 3000 });
-    const state = { ratio: { totalEnergyLimit: 1n, totalEnergyWeight: 1n }, isDisputed: false };
+    const ratio = { totalEnergyLimit: 1n, totalEnergyWeight: 1n, totalNetLimit: 1n, totalNetWeight: 1n };
+    const state = { ratio, isDisputed: false };
     let nowMs = 1_000_000;
     const clock = jest.spyOn(performance, 'now').mockImplementation(() => nowMs);
     view.update({ ...state, head: at(2), solid: at(1), reference: at(1) });

@@ -5,7 +5,7 @@
 import { Injectable } from '@nestjs/common';
 import { monotonicMs } from '../../../platform/support/clock.js';
 import type { BlockHead } from '../../../platform/chain/block.js';
-import type { EnergyRatio } from '../../pool/energy-ratio.js';
+import type { NetworkTotals } from '../../pool/bandwidth-stake.js';
 
 export interface View {
   readonly head: BlockHead;
@@ -13,7 +13,7 @@ export interface View {
   readonly solid: BlockHead;
   /** The reference block of new transactions: the solid head, or an old block of the full port. */
   readonly reference: BlockHead;
-  readonly ratio: EnergyRatio;
+  readonly ratio: NetworkTotals;
   /** True while nodes contradict each other. No new transaction is then built on their answers. */
   readonly isDisputed: boolean;
 }

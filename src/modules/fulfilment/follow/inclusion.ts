@@ -4,7 +4,7 @@
  */
 import { Injectable } from '@nestjs/common';
 import type { BlockHead } from '../../../platform/chain/block.js';
-import type { EnergyRatio } from '../../pool/energy-ratio.js';
+import type { NetworkTotals } from '../../pool/bandwidth-stake.js';
 import { Database, type Queryable } from '../../../platform/database/database.js';
 import { allOrEach } from '../../../platform/database/all-or-each.js';
 import {
@@ -91,7 +91,7 @@ export class Inclusion {
    * Marks our transactions in `block` as included and moves their legs and orders. `txids` must come from the block's
    * own bytes. An order that fails is logged and does not stop the others.
    */
-  async includeBlock(block: BlockHead, txids: readonly string[], ratio: EnergyRatio): Promise<Applied> {
+  async includeBlock(block: BlockHead, txids: readonly string[], ratio: NetworkTotals): Promise<Applied> {
     if (txids.length === 0) return NOTHING;
     const ids = txids.map((txid) => Buffer.from(txid, 'hex'));
     const waiting = await this.database.query<SendingTx>(FIND_SENDING, [ids]);
@@ -157,7 +157,7 @@ export class Inclusion {
     tx: Queryable,
     block: BlockHead,
     waiting: readonly SendingTx[],
-    ratio: EnergyRatio,
+    ratio: NetworkTotals,
   ): Promise<Included> {
     const locked = await lockSending(
       tx,

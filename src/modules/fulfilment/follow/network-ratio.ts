@@ -5,7 +5,7 @@ import { Config } from '../../../platform/config/config.js';
 import { Database } from '../../../platform/database/database.js';
 import { Log } from '../../../platform/observability/logger.js';
 import { AgreedRatio, DOUBTFUL_RATIO, DOUBTFUL_RATIO_EFFECT } from '../../pool/agreed-ratio.js';
-import type { EnergyRatio } from '../../pool/energy-ratio.js';
+import type { NetworkTotals } from '../../pool/bandwidth-stake.js';
 
 const ANY_WALLET = { name: 'any_wallet', text: `SELECT address FROM pool_wallet ORDER BY id LIMIT 1` };
 
@@ -28,7 +28,7 @@ export class NetworkRatio {
    * Reads the network's totals. The resources of any existing account show them: the token contract, or a wallet of
    * ours.
    */
-  async read(): Promise<EnergyRatio> {
+  async read(): Promise<NetworkTotals> {
     const wallets = await this.database.query<{ address: string }>(ANY_WALLET);
     let fault: unknown;
     for (const address of [this.config.chain.tokenContract, ...wallets.map((wallet) => wallet.address)]) {

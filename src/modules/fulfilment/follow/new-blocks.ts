@@ -11,7 +11,7 @@ import { headerOf, placeOf, TronClient } from '../../../platform/chain/tron.clie
 import { Database, isDatabaseAway, isLockTimeout } from '../../../platform/database/database.js';
 import { DeadlineError, withDeadline } from '../../../platform/support/clock.js';
 import { UseObserver } from '../../auto-delegations/use-observer.js';
-import type { EnergyRatio } from '../../pool/energy-ratio.js';
+import type { NetworkTotals } from '../../pool/bandwidth-stake.js';
 import { BlockReader } from './block-reader.js';
 import { Inclusion, type RevertedTx } from './inclusion.js';
 import { PendingInclusions, type PendingInclusion } from './pending-inclusions.js';
@@ -81,7 +81,7 @@ export class NewBlocks {
    * Follows blocks up to `head`. Ends its wait before a slow block keeps the view from being renewed; the next call
    * continues. Returns the ids of the delivered orders.
    */
-  async follow(node: TronNode, head: BlockHeader, ratio: EnergyRatio): Promise<bigint[]> {
+  async follow(node: TronNode, head: BlockHeader, ratio: NetworkTotals): Promise<bigint[]> {
     this.following ??= this.followTo(node, head, ratio).finally(() => {
       this.following = undefined;
     });
@@ -98,7 +98,7 @@ export class NewBlocks {
     return this.includeBlocks(this.pendingInclusions.due((block) => this.followed.get(block.number) === block.id));
   }
 
-  private async followTo(node: TronNode, head: BlockHeader, ratio: EnergyRatio): Promise<bigint[]> {
+  private async followTo(node: TronNode, head: BlockHeader, ratio: NetworkTotals): Promise<bigint[]> {
     const chain: BlockHeader[] = [head];
     const isFirst = this.lastFollowed === undefined;
     const oldest = isFirst ? await this.findFirstToRead(head.number) : head.number - BLOCKS_BACK_MAX;

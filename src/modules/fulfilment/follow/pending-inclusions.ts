@@ -4,12 +4,12 @@
  * them.
  */
 import type { BlockHead } from '../../../platform/chain/block.js';
-import type { EnergyRatio } from '../../pool/energy-ratio.js';
+import type { NetworkTotals } from '../../pool/bandwidth-stake.js';
 
 /** The transactions of one block that are still to be recorded. */
 export interface PendingInclusion {
   readonly block: BlockHead;
-  readonly ratio: EnergyRatio;
+  readonly ratio: NetworkTotals;
   readonly txids: readonly string[];
 }
 
@@ -27,7 +27,7 @@ export class PendingInclusions {
   }
 
   /** Replaces the pending transactions of `block`; an empty list clears them. */
-  set(block: BlockHead, txids: readonly string[], ratio: EnergyRatio): void {
+  set(block: BlockHead, txids: readonly string[], ratio: NetworkTotals): void {
     this.parts.delete(block.id);
     if (txids.length === 0 || this.size + txids.length > TXIDS_MAX) return;
     const { number, id, timestampMs } = block;
