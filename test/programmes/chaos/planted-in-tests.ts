@@ -30,6 +30,11 @@ const bandwidthStake = (title: string): { readonly file: string; readonly title:
   title,
 });
 
+const orderItems = (title: string): { readonly file: string; readonly title: string } => ({
+  file: 'unit/quotes/order-items.test.ts',
+  title,
+});
+
 export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
   {
     name: 'bandwidth for sale pays for transactions too',
@@ -44,6 +49,24 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
     name: 'bandwidth that open rentals need is for sale',
     changes: one(POOL_SYNC, 'keptUnits: kept > needed ? kept : needed', 'keptUnits: kept'),
     test: bandwidthStake('keeps the bandwidth that open rentals still need, however little it is told to keep'),
+  },
+  {
+    name: 'each part of an order is rounded up by itself',
+    changes: one(
+      'domain/order-items.ts',
+      '(creditsOf(to, rate) - creditsOf(from, rate))',
+      'creditsOf((to - from) as Sun, rate)',
+    ),
+    test: orderItems('the parts of an order add up to its price and its charge, whatever is rounded'),
+  },
+  {
+    name: 'bandwidth that costs as much as burning is sold',
+    changes: one(
+      'modules/quotes/bandwidth-price.ts',
+      'if (isWorthRenting(price, bandwidthBurnPrice(wanted, fees)))',
+      'if (price > 0n)',
+    ),
+    test: orderItems('bandwidth costs at least the floor, and less than burning it'),
   },
   {
     name: 'a new price of energy ends the price of bandwidth',

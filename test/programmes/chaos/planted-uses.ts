@@ -39,18 +39,14 @@ export const PLANTED_USES: readonly PlantedBug[] = [
     name: 'the saving of many uses is that of one',
     changes: one(
       'modules/quotes/quotes.service.ts',
-      'burnPrice(amount, market.energyFeeSun, uses);',
-      'burnPrice(amount, market.energyFeeSun);',
+      'burnPrice(amount, market.energyFeeSun, uses) +',
+      'burnPrice(amount, market.energyFeeSun) +',
     ),
     test: quotes('count that many burns, and are echoed with the price of each'),
   },
   {
     name: 'a quote forgets its expected uses',
-    changes: one(
-      'modules/quotes/quote-token.ts',
-      '...(bytes.length > TOKEN_BYTES && {',
-      '...(bytes.length < TOKEN_BYTES && {',
-    ),
+    changes: one('modules/quotes/quote-token.ts', '...(expectedUses > 0 && {', '...(expectedUses < 0 && {'),
     test: orders('an order by a quote has the quote’s expected uses, and may not name others'),
   },
   {
