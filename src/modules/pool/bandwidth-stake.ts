@@ -34,7 +34,7 @@ export function sunOfOneUnit(ratio: BandwidthRatio): Sun {
 
 /** A wallet's stake for bandwidth, as one node returns it. */
 interface BandwidthStake extends BandwidthRatio {
-  /** What the chain would let the wallet delegate now. */
+  /** The most that the chain would let the wallet delegate now. */
   readonly canDelegateSun: bigint;
   /** Units that the wallet keeps for its own transactions. */
   readonly keptUnits: bigint;

@@ -148,7 +148,7 @@ interface SyncedWallet {
   readonly permission_id: number;
   readonly key_address: string;
   readonly started_at: Date;
-  /** Whether bandwidth has a price. Without one all of it is for the wallet's own transactions. */
+  /** True if bandwidth has a price. Without one all of it is for the wallet's own transactions. */
   readonly sells_bandwidth: boolean;
 }
 

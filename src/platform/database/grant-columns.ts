@@ -32,7 +32,7 @@ export const ENDPOINT_TERMS = ['id', 'project_id', 'made_by_key', 'created_at'] 
 /** The columns that are reset when the owner of a webhook declares it repaired. */
 export const STATE_AS_NEW = ['due_at', 'failures', 'failing_since', 'taken_at', 'refused_since'] as const;
 export const ENDPOINT_SECRETS = ['secret_sealed', 'previous_secret_sealed'] as const;
-/** What a slot has left to sell. */
+/** The columns with the capacity that a slot has left. */
 export const SLOT_CAPACITY = ['free_sun', 'free_transactions', 'free_bandwidth_sun'] as const;
 /** The identity of a wallet and its signing key; only an operator sets them. */
 export const WALLET_IDENTITY = [

@@ -85,7 +85,7 @@ it('sells bandwidth stake beyond the kept units once it has a price, and none wi
   const most = (await ask('getcandelegatedmaxsize', { owner_address: pool.address, type: 0 }))['max_size']!;
   expect(priced.bandwidth).toBe(BigInt(most - KEPT_TRX * TRX));
   expect(priced.energy).toBe(before.energy);
-  // What is for sale pays for no transaction: the kept units and the TRX do.
+  // Stake for sale pays for no transaction: the kept units and the TRX do.
   const { NetLimit: limit, NetUsed: used = 0 } = await ask('getaccountresource', { address: pool.address });
   const { balance } = await ask('getaccount', { address: pool.address });
   const own = limit! - Math.ceil(Number(priced.bandwidth) * (UNITS_PER_TRX / TRX));
