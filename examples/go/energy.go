@@ -76,17 +76,24 @@ func sign(request *http.Request, path, text, key string) error {
 	return nil
 }
 
-// serverTime returns the time for a new signature, if the service refused the timestamp.
-func serverTime(content []byte) (int64, bool) {
-	var said struct {
-		Error      string `json:"error"`
-		ServerTime int64  `json:"server_time"`
-	}
-	err := json.Unmarshal(content, &said)
-	return said.ServerTime, err == nil && said.Error == "SIGNATURE_TIMESTAMP_OUT_OF_RANGE"
+// refusal is the service's error and its time.
+type refusal struct {
+	Error      string `json:"error"`
+	ServerTime int64  `json:"server_time"`
 }
 
-// call sends one request. It repeats it after a lost answer, a 429 or a 503, which an Idempotency-Key makes safe.
+// refusalIn returns an empty refusal for any other answer.
+func refusalIn(content []byte) refusal {
+	var said refusal
+	if json.Unmarshal(content, &said) != nil {
+		return refusal{}
+	}
+	return said
+}
+
+// call sends one request. It repeats it after a lost answer, a 429 or a 503, which an Idempotency-Key makes safe. It
+// signs again after SIGNATURE_REPLAYED: Go's client copies a lost request that has an Idempotency-Key by itself, and the
+// first copy may have been executed.
 func call(method, path string, body map[string]any, key string) (int, string, error) {
 	text := ""
 	if body != nil {
@@ -112,11 +119,13 @@ func call(method, path string, body map[string]any, key string) (int, string, er
 		if err == nil {
 			content, readErr := io.ReadAll(answer.Body)
 			answer.Body.Close()
-			if now, isLate := serverTime(content); isLate && attempt < attemptsMax {
-				offset = now - time.Now().Unix()
+			said := refusalIn(content)
+			if said.Error == "SIGNATURE_TIMESTAMP_OUT_OF_RANGE" && attempt < attemptsMax {
+				offset = said.ServerTime - time.Now().Unix()
 				continue
 			}
-			isRepeatable := readErr != nil || answer.StatusCode == 429 || answer.StatusCode == 503
+			isRepeatable := readErr != nil || answer.StatusCode == 429 || answer.StatusCode == 503 ||
+				said.Error == "SIGNATURE_REPLAYED"
 			if !isRepeatable || attempt == attemptsMax {
 				return answer.StatusCode, string(content), readErr
 			}

@@ -12,6 +12,7 @@
 declare(strict_types=1);
 
 const ATTEMPTS_MAX = 3;
+const SIGN_AGAIN = ['SIGNATURE_TIMESTAMP_OUT_OF_RANGE', 'SIGNATURE_REPLAYED'];
 
 /** Returns JSON with sorted keys at every depth and no spaces, to sign and send. Arrays are lists, also empty ones. */
 function canonical(object $body): string
@@ -48,7 +49,10 @@ function sign(string $method, string $path, string $text, string $key, int $offs
     return ["X-CC-Timestamp: $timestamp", "X-CC-Nonce: $nonce", "X-CC-Signature: v1=$signature"];
 }
 
-/** Sends one request. Repeats it after a lost answer, a 429 or a 503, which an Idempotency-Key makes safe. */
+/**
+ * Sends one request. Repeats it after a lost answer, a 429 or a 503, which an Idempotency-Key makes safe.
+ * SIGNATURE_REPLAYED means that a copy, made by a proxy for example, arrived first: it is signed again.
+ */
 function call(string $method, string $path, ?object $body = null, string $key = ''): array
 {
     $text = $body === null ? '' : canonical($body);
@@ -99,11 +103,14 @@ function call(string $method, string $path, ?object $body = null, string $key = 
                 exit(1);
             }
             $said = json_decode($answer, true);
-            if (($said['error'] ?? '') !== 'SIGNATURE_TIMESTAMP_OUT_OF_RANGE' || $attempt === ATTEMPTS_MAX) {
+            $error = $said['error'] ?? '';
+            if (!in_array($error, SIGN_AGAIN, true) || $attempt === ATTEMPTS_MAX) {
                 return [$status, $answer];
             }
-            $offset = $said['server_time'] - time();
-            continue;
+            if ($error === 'SIGNATURE_TIMESTAMP_OUT_OF_RANGE') {
+                $offset = $said['server_time'] - time();
+                continue;
+            }
         }
         sleep($pause);
     }

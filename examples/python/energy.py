@@ -25,6 +25,7 @@ import urllib.parse
 import urllib.request
 
 ATTEMPTS_MAX = 3
+SIGN_AGAIN = ("SIGNATURE_TIMESTAMP_OUT_OF_RANGE", "SIGNATURE_REPLAYED")
 
 
 def canonical(body):
@@ -63,7 +64,10 @@ def exchange(request):
 
 
 def call(method, path, body=None, headers=None):
-    """Sends one request; after a lost answer, a 429 or a 503 it is repeated, which an Idempotency-Key makes safe."""
+    """Sends one request; after a lost answer, a 429 or a 503 it is repeated, which an Idempotency-Key makes safe.
+
+    SIGNATURE_REPLAYED means that a copy, made by a proxy for example, arrived first: it is signed again.
+    """
     global offset
     text = "" if body is None else canonical(body)
     key = (headers or {}).get("Idempotency-Key", "")
@@ -80,10 +84,12 @@ def call(method, path, body=None, headers=None):
             status, answered, content = exchange(request)
             if status not in (429, 503) or attempt == ATTEMPTS_MAX:
                 said = json.loads(content or "{}")
-                if said.get("error") != "SIGNATURE_TIMESTAMP_OUT_OF_RANGE" or attempt == ATTEMPTS_MAX:
+                error = said.get("error")
+                if error not in SIGN_AGAIN or attempt == ATTEMPTS_MAX:
                     return status, said
-                offset = said["server_time"] - int(time.time())
-                continue
+                if error == "SIGNATURE_TIMESTAMP_OUT_OF_RANGE":
+                    offset = said["server_time"] - int(time.time())
+                    continue
             pause = int(answered.get("Retry-After") or attempt)
         except (OSError, http.client.HTTPException):
             # The connection was lost. urllib raises no URLError for errors after the request was sent.

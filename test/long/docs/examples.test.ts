@@ -13,7 +13,7 @@ import type { Customer } from '../../support/api/client.js';
 import { AUTHOR, makeCustomer } from '../../support/api/factory.js';
 import { installSdk } from '../../support/api/installed-sdk.js';
 import { openOrderFixture, withKey, type OrderFixture } from '../../support/api/order-fixture.js';
-import { ScriptedService, type Reply } from '../../support/api/scripted-service.js';
+import { refusal, ScriptedService, type Reply } from '../../support/api/scripted-service.js';
 import { envAs } from '../../setup/roles.js';
 
 const execute = promisify(execFile);
@@ -240,6 +240,35 @@ it.each(REPEATING.flatMap((language) => LOSSES.map(([loss, reply]) => [language,
     service.close();
     expect(ran).toEqual({ code: 0, body, err: '' });
     expect(service.asked.map(({ headers }) => headers['idempotency-key'])).toEqual(['lost', 'lost']);
+  },
+);
+
+const REPLAYED = refusal(401, 'SIGNATURE_REPLAYED');
+const noncesOf = ({ asked }: ScriptedService): string[] => asked.map(({ headers }) => headers['x-cc-nonce'] ?? '');
+
+it.each(REPEATING)('%s signs again when a copy of its request arrived first', async (language) => {
+  const service = await ScriptedService.open();
+  const body = { id: 1, key: 'copied', status: 'reserved' };
+  service.answer(REPLAYED, { body });
+  const ran = await run(language, ['order', 'a-quote', 'copied'], service.env);
+  service.close();
+  expect(ran).toEqual({ code: 0, body, err: '' });
+  expect(new Set(noncesOf(service)).size).toBe(2);
+});
+
+it.each(RUNNABLE.filter((language) => language === 'go'))(
+  '%s buys although its HTTP client repeats a lost request by itself, with the same nonce',
+  async (language) => {
+    const service = await ScriptedService.open();
+    const body = { id: 1, key: 'copied', status: 'reserved' };
+    // The first answer keeps the connection, on which the second request is lost.
+    service.answer(refusal(429, 'RATE_LIMITED', {}, { 'Retry-After': '0' }), LOSSES[0]![1], REPLAYED, { body });
+    const ran = await run(language, ['order', 'a-quote', 'copied'], service.env);
+    service.close();
+    expect(ran).toEqual({ code: 0, body, err: '' });
+    const [limited, lost, copy, last] = noncesOf(service);
+    expect(copy).toBe(lost);
+    expect(new Set([limited, lost, last]).size).toBe(3);
   },
 );
 
