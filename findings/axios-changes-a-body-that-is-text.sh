@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Guess: a body that is already text is sent as it is, so a signature over that text holds.
-# Seen: with the content type application/json axios reads the text as JSON. Text that is JSON loses the white space at
-# both ends, and text that is none is sent as JSON text, in quotes. Any other content type, or a Buffer, leaves it alone.
-# Why it matters: a file with a newline at its end, signed as it was read, is refused by the receiver, and a signed token
-# arrives with two quotes more.
+# Seen: with the content type application/json axios reads the text as JSON. Text that is JSON loses the white space
+# at both ends, and text that is none is sent as JSON text, in quotes. Any other content type, or a Buffer, leaves it
+# alone.
+# Why it matters: a file with a newline at its end, signed as it was read, is refused by the receiver, and a signed
+# token arrives with two quotes more.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
-# Guess: a request interceptor that signs JSON.stringify(config.data) signs each repeat as it signed the first attempt.
-# Seen: axios-retry sends the config of the failed attempt, whose data has become the JSON text by then. The interceptor
-# runs again and makes JSON of that text, so it signs "{\"amount\":5}" with quotes around it. The body is as before.
-# Why it matters: the first attempt is accepted, so it works in each test; every repeat after a 503 is refused with 401.
+# Guess: a request interceptor that signs JSON.stringify(config.data) signs each repeat as it signed the first
+# attempt.
+# Seen: axios-retry sends the config of the failed attempt, whose data has become the JSON text by then. The
+# interceptor runs again and makes JSON of that text, so it signs "{\"amount\":5}" with quotes around it. The body is
+# as before.
+# Why it matters: the first attempt is accepted, so it works in each test; every repeat after a 503 is refused with
+# 401.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

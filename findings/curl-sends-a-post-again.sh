@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Guess: without --retry curl sends a POST once; a connection that ends without an answer is "Empty reply", exit code 52.
+# Guess: without --retry curl sends a POST once; a connection that ends without an answer is "Empty reply", exit code
+# 52.
 # Seen: that holds for the first request of a connection. On a kept connection curl sends the POST again, on a new
 # connection and without a word, although the first copy had arrived. It exits 0.
-# Why it matters: a payment without an idempotency key is made twice when a server restarts. libcurl is also what the curl
-# functions of PHP use.
+# Why it matters: a payment without an idempotency key is made twice when a server restarts. libcurl is also what the
+# curl functions of PHP use.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

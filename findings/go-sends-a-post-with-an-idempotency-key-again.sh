@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Guess: Go's HTTP client never repeats a POST by itself, so each `Do` is one request on the wire, or an error.
-# Seen: with the header Idempotency-Key it does. When a kept connection ends without an answer, the POST that had arrived
-# is sent again on a new one, byte for byte, and `Do` returns that answer without an error. Without the header `Do` fails.
-# Why it matters: the copy has the signature and the nonce of the first, so a service that accepts a nonce once answers
-# 401 for an order that it has taken, and code that signs in its own retry loop never sees the lost answer.
+# Seen: with the header Idempotency-Key it does. When a kept connection ends without an answer, the POST that had
+# arrived is sent again on a new one, byte for byte, and `Do` returns that answer without an error. Without the header
+# `Do` fails.
+# Why it matters: the copy has the signature and the nonce of the first, so a service that accepts a nonce once
+# answers 401 for an order that it has taken, and code that signs in its own retry loop never sees the lost answer.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

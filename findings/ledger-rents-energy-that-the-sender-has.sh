@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Guess: a wallet that can rent energy for a transfer rents the energy that the sender lacks, and none if none is lacking.
+# Guess: a wallet that can rent energy for a transfer rents the energy that the sender lacks, and none if none is
+# missing.
 # Seen: @ledgerhq/coin-tron asks its energy market for all energy of the transfer. A sender with 60,000 of 64,285 is
-# offered 64,285. A sender with 200,000 who lacks only bandwidth is offered them too, and first, before 0.35 TRX for the
-# bandwidth. Without a fee to pay there is no offer.
-# Why it matters: the rented energy comes on top of the sender's own, so most of the rent is paid for nothing. A market
-# that sizes by such requests sells more than its customers use.
+# offered 64,285. A sender with 200,000 who lacks only bandwidth is offered them too, listed before the 0.35 TRX that
+# the bandwidth costs. Without a fee to pay there is no offer.
+# Why it matters: the rented energy comes on top of the sender's own, so most of the rent is paid for nothing. A
+# market that sizes by such requests sells more than its customers use.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

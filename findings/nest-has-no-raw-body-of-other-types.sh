@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Guess: with `rawBody: true` each request of a Nest application has `rawBody`, the bytes that a webhook's signature covers.
-# Seen: only application/json and forms have it. A webhook of type application/cloudevents+json or application/jose arrives
-# with `rawBody` and `body` undefined, and the handler runs: nothing is refused. `useBodyParser('json', { type })` adds a
-# type. An empty JSON body has a raw body of no bytes, and the body {}.
-# Why it matters: a receiver that works with one sender cannot verify the next, and a handler that reads `body?.id` takes
-# its events for events without an id.
+# Guess: with `rawBody: true` each request of a Nest application has `rawBody`, the bytes that a webhook's signature
+# covers.
+# Seen: only application/json and forms have it. A webhook of type application/cloudevents+json or application/jose
+# arrives with `rawBody` and `body` undefined, and the handler runs: nothing is refused. `useBodyParser` adds a type.
+# An empty JSON body has a raw body of no bytes, and the body {}.
+# Why it matters: a receiver that works with one sender cannot verify the next, and a handler that reads `body?.id`
+# takes its events for events without an id.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

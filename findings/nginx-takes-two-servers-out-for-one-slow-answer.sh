@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Guess: an answer that is slower than proxy_read_timeout costs its own caller a 504, and no other request.
 # Seen: with two servers nginx asks the second one as well, counts a failure for both, and answers every other request
-# with 502 for 10 seconds, although both servers answer immediately. `proxy_next_upstream error` stops the second attempt,
-# but the time-out still counts. max_fails=0 ends that too.
+# with 502 for 10 seconds, although both servers answer immediately. `proxy_next_upstream error` stops the second
+# attempt, but the time-out still counts. max_fails=0 ends that too.
 # Why it matters: one long poll that waits longer than the proxy takes a healthy API out for all callers.
 set -euo pipefail
 dir=$(mktemp -d)

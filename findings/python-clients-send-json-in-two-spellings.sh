@@ -2,8 +2,8 @@
 # Guess: `json=order` sends json.dumps(order) in each client of Python, so that is the text to sign.
 # Seen: requests and aiohttp send it. httpx and urllib3 (which requests uses) write no spaces, and letters as UTF-8
 # instead of \u: other bytes, with the same content type.
-# Why it matters: a program that signs json.dumps(order) works with requests. When its calls move to httpx, each of them
-# is refused, although its code and its data are the same.
+# Why it matters: a program that signs json.dumps(order) works with requests. When its calls move to httpx, each of
+# them is refused, although its code and its data are the same.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Guess: row-level security adds its condition to the query, and the indexes that served the query still do.
-# Seen: an index serves a row-secured table only for comparisons that Postgres calls leakproof. `=` of text, integers, uuid
-# and timestamptz is; `=` of an enum and of numeric, LIKE, @> and lower() are not. The same query of the same rows reads
-# the whole table for a role with a policy, and uses the index for the owner.
-# Why it matters: a status that is an enum makes each page of a tenant's console a scan of all tenants' rows; with text it
-# does not. No test finds it that runs as the owner.
+# Seen: an index serves a row-secured table only for comparisons that Postgres calls leakproof. `=` of text and integers
+# is; `=` of an enum and of numeric, LIKE, @> and lower() are not. The same query of the same rows reads the whole table
+# for a role with a policy, and uses the index for the owner.
+# Why it matters: with a status that is an enum, a list of open orders reads all rows of the tenant, and those of all
+# tenants without an index on the tenant. No test finds it that runs as the owner.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# Guess: of two functions with one name tronweb takes the one that fits the arguments, or refuses the bare name like ethers.
-# Seen: the bare name is the first one of the ABI, whatever the arguments are. Two arguments throw when the form with three
-# is listed first. A 32-byte word calls f(uint256) or f(bytes32), whichever comes first, without an error. Only the name
-# with its types reaches the other one.
-# Why it matters: the same call reaches another function when a compiler, or an explorer, lists the ABI in another order.
+# Guess: of two functions with one name tronweb takes the one that fits the arguments, or refuses the name like
+# ethers.
+# Seen: the bare name is the first one of the ABI, whatever the arguments are. Two arguments throw when the form with
+# three is listed first. A 32-byte word calls f(uint256) or f(bytes32), whichever comes first, without an error. Only
+# the name with its types reaches the other one.
+# Why it matters: the same call reaches another function when a compiler or an explorer lists the ABI in another
+# order.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Guess: a contract method that is called with an argument too few is refused, as ethers refuses it.
-# Seen: tronweb takes a missing last argument for an empty text. A bool is sent as false and a string as the empty string,
-# without an error; a number or bytes throws. An argument too many throws. An undefined bool is false in both libraries.
+# Seen: tronweb takes a missing last argument for an empty text. A bool is sent as false and a string as the empty
+# text, without an error; a number or bytes throws. An argument too many throws. An undefined bool is false in both
+# libraries.
 # Why it matters: `setApprovalForAll(operator)` revokes instead of approving, and the transaction succeeds.
 set -euo pipefail
 dir=$(mktemp -d)
