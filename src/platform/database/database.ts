@@ -140,6 +140,18 @@ function unnamed({ text, query_timeout }: Statement): Statement {
   return { text, ...(query_timeout !== undefined && { query_timeout }) };
 }
 
+/** Repeats work that a conflict with other transactions rolled back, at most ATTEMPTS_MAX times. */
+async function repeated<T>(work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (attempt >= ATTEMPTS_MAX || !isRetryable(error)) throw error;
+      await sleep(Math.random() * 20 * attempt);
+    }
+  }
+}
+
 async function run<R extends object>(
   client: pg.PoolClient,
   statement: Statement,
@@ -236,19 +248,21 @@ export class Database implements Queryable, OnApplicationBootstrap, OnApplicatio
   }
 
   /**
-   * Runs one statement as its own transaction. `pg.Pool.query` is not used: it closes the connection after any error,
-   * so every refusal would cost a new backend.
+   * Runs one statement as its own transaction, repeated like `transaction`. `pg.Pool.query` is not used: it closes the
+   * connection after any error, so every refusal would cost a new backend.
    */
   async query<R extends object = Row>(statement: Statement | string, params: readonly unknown[] = []): Promise<R[]> {
-    if (this.isInTransaction()) return this.attempt(async (tx) => tx.query<R>(statement, params));
-    return this.onConnection(async (client, spoil) => {
-      try {
-        return await this.watched(run<R>(client, this.asSent(statement), params));
-      } catch (error) {
-        spoil(spoiledBy(error));
-        throw error;
-      }
-    });
+    if (this.isInTransaction()) return this.transaction(async (tx) => tx.query<R>(statement, params));
+    return repeated(async () =>
+      this.onConnection(async (client, spoil) => {
+        try {
+          return await this.watched(run<R>(client, this.asSent(statement), params));
+        } catch (error) {
+          spoil(spoiledBy(error));
+          throw error;
+        }
+      }),
+    );
   }
 
   /**
@@ -260,14 +274,7 @@ export class Database implements Queryable, OnApplicationBootstrap, OnApplicatio
     work: (tx: Transaction) => Promise<T>,
     before?: (client: pg.ClientBase) => Promise<void>,
   ): Promise<T> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await this.attempt(work, before);
-      } catch (error) {
-        if (attempt >= ATTEMPTS_MAX || !isRetryable(error)) throw error;
-        await sleep(Math.random() * 20 * attempt);
-      }
-    }
+    return repeated(async () => this.attempt(work, before));
   }
 
   /**

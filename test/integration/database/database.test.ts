@@ -2,6 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Registry } from 'prom-client';
 import type { DataSource, Repository } from 'typeorm';
+import { until } from '../../../packages/local/src/wait.js';
 import { createDataSource } from '../../../src/platform/database/data-source.js';
 import {
   Database,
@@ -12,6 +13,7 @@ import {
 } from '../../../src/platform/database/database.js';
 import { watchDatabase } from '../../../src/platform/database/database-gauges.js';
 import { PriceRow } from '../../../src/platform/database/entities/price-row.entity.js';
+import { asAdmin } from '../../setup/admin.js';
 import { createTestDatabase, type TestDatabase } from '../../setup/database.js';
 
 let database: TestDatabase;
@@ -42,6 +44,22 @@ test('a connection lost between two statements of a transaction fails only the t
     .catch((error: unknown) => error);
   expect(isConnectionFault(thrown)).toBe(true);
   expect(await pool.transaction(async (tx) => tx.query('SELECT 2 AS two'))).toEqual([{ two: 2 }]);
+});
+
+test('a single statement that loses a deadlock is repeated', async () => {
+  await asAdmin(database.url, async (other) => {
+    await other.query('BEGIN');
+    await other.query('SELECT pg_advisory_xact_lock(71)');
+    // It waits first, so Postgres ends it, and not the other session.
+    const both = pool.query('SELECT pg_advisory_xact_lock(72), pg_advisory_xact_lock(71), 1 AS done').catch(sqlStateOf);
+    const isWaiting = async (): Promise<true | undefined> =>
+      (await other.query(`SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`)).rowCount === 1 ||
+      undefined;
+    await until(isWaiting, 10_000, 'the statement waiting for a lock');
+    await other.query('SELECT pg_advisory_xact_lock(72)');
+    await other.query('COMMIT');
+    expect(await both).toMatchObject([{ done: 1 }]);
+  });
 });
 
 const PID = 'SELECT pg_backend_pid() AS pid';
