@@ -221,17 +221,24 @@ export async function flagForAttention(database: Queryable, order: OrderClaim): 
   await database.query(ATTENTION, [order.id, order.fence]);
 }
 
-/** Stake per sold energy, delegated or about to be. Short rentals are found by this figure. */
+/**
+ * Stake per sold energy, delegated or about to be. Short rentals are found by this figure. A rental with a new top-up is
+ * due: its claim wrote no time, and no search finds it again if its worker dies before the release.
+ */
 const RECOUNT = {
   name: 'recount_standing',
   text: `UPDATE open_orders o SET sun_per_energy_e6 = div(s.sun * 1000000, o.energy)::bigint,
-      top_up_after = clock_timestamp() + $2::int * interval '1 second'
+      top_up_after = clock_timestamp() + $2::int * interval '1 second',
+      next_run_at = CASE WHEN $2::int IS NULL THEN coalesce(o.next_run_at, clock_timestamp()) ELSE o.next_run_at END
     FROM (SELECT order_id, sum(amount_sun) AS sun FROM open_leg
            WHERE order_id = $1 AND status NOT IN ('released', 'reclaimed') GROUP BY order_id) s
     WHERE o.id = s.order_id AND o.kind = 'rental'`,
 };
 
-/** Counts a rental's stake again and postpones its top-ups for `restSec`; null if the next one is due immediately. */
+/**
+ * Counts a rental's stake again and postpones its top-ups for `restSec`; null if legs were added, which makes the rental
+ * due.
+ */
 export async function recountStake(tx: Queryable, orderId: bigint, restSec: number | null): Promise<void> {
   await tx.query(RECOUNT, [orderId, restSec]);
 }

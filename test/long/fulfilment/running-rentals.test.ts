@@ -1,5 +1,6 @@
 // A running rental keeps its sold energy when the network's stake grows: it is topped up once and reclaimed completely.
 import 'reflect-metadata';
+import { jest } from '@jest/globals';
 import { TOP_UP_LEGS_MAX } from '../../../src/domain/order-state.js';
 import { Market } from '../../../src/modules/quotes/market.js';
 import { until } from '../../../packages/local/src/wait.js';
@@ -14,6 +15,7 @@ import {
   customer,
   devnet,
   full,
+  loseLeases,
   SteppedWorker,
   makeChild,
   mine,
@@ -163,6 +165,22 @@ it('two workers top a rental up once, and one whose claim was lost adds nothing'
   await arrive(two);
   expect(await one.topUp()).toBe(0);
   expect(await legsOf(key)).toEqual(['active', 'top-up active']);
+});
+
+it('a top-up whose worker dies before it releases the rental is delivered by another worker', async () => {
+  const [one, two] = [await SteppedWorker.open(), await SteppedWorker.open()];
+  const key = await settledRental(one);
+  await networkGrows(200, one);
+  const released = jest.spyOn(one.orderClaims(), 'release').mockRejectedValueOnce(new Error('died'));
+  await expect(one.topUp()).rejects.toThrow('died');
+  released.mockRestore();
+  expect(await legsOf(key)).toEqual(['active', 'top-up reserved']);
+  await loseLeases();
+  await two.followChain();
+  expect(await two.topUp()).toBe(0);
+  await arrive(two);
+  expect(await legsOf(key)).toEqual(['active', 'top-up active']);
+  await runOut(two, key);
 });
 
 it('while a top-up is on its way no other one is made, however far the network grows', async () => {
