@@ -97,12 +97,14 @@ export async function wakeOrdersWithOpenLegs(tx: Queryable, orderIds: readonly b
 }
 
 /**
- * Makes reclaims due that pause because they could not be signed. A claimed order keeps the earlier time at its release.
+ * Makes reclaims due that pause because they could not be signed. A claimed order has no later time yet, and keeps this
+ * one at its release.
  */
 const WAKE_RECLAIMS = {
   name: 'wake_reclaims',
   text: `UPDATE open_orders o SET next_run_at = clock_timestamp()
-    FROM (SELECT id FROM open_orders d WHERE next_run_at > clock_timestamp() AND EXISTS (
+    FROM (SELECT id FROM open_orders d WHERE next_run_at IS NOT NULL
+             AND (next_run_at > clock_timestamp() OR lease_until IS NOT NULL) AND EXISTS (
             SELECT FROM open_leg l JOIN open_chain_tx t ON t.leg_id = l.id
              WHERE l.order_id = d.id AND l.wallet_id = ANY ($1::integer[]) AND l.status IN ('active', 'reclaiming')
                AND t.purpose = 'reclaim' AND t.status = 'dropped' AND t.signature IS NULL)
