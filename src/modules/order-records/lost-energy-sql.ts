@@ -8,18 +8,18 @@ const TOGETHER_SEC = 60;
 export const TOP_UP_COUNT = `(SELECT count(*) FROM open_leg x WHERE x.order_id = o.id AND x.top_up)`;
 
 /**
- * For each receiver with unweighed reclaims, the rental that carries its top-ups; the same rule as `carrierOf`. $2:
- * maximum number of receivers. $3: the chain time that the rental must outlast.
+ * For each receiver with unweighed reclaims, the rental that carries its top-ups; the same rule as `carrierOf`. $3: the
+ * chain time that the rental must outlast. Without a limit: a receiver whose rental gets no more must take no other's
+ * place.
  */
-export const LOST = `SELECT c.id FROM (
+export const LOST = `SELECT c.* FROM (
     SELECT DISTINCT u.receive_address FROM reclaim_usage u JOIN open_chain_tx t ON t.id = u.tx_id
      WHERE u.weighed_at IS NULL AND t.status IN ('included', 'solid') AND NOT EXISTS (
        SELECT FROM reclaim_usage m JOIN open_chain_tx s ON s.id = m.tx_id
         WHERE m.receive_address = u.receive_address AND m.weighed_at IS NULL AND s.status IN ('built', 'signed', 'sending')
-          AND s.created_at > statement_timestamp() - interval '${TOGETHER_SEC.toString()} seconds')
-     LIMIT $2) r
+          AND s.created_at > statement_timestamp() - interval '${TOGETHER_SEC.toString()} seconds')) r
   CROSS JOIN LATERAL (
-    SELECT o.id FROM pool_wallet w
+    SELECT o.id, o.next_run_at, o.lease_until, o.top_up_after FROM pool_wallet w
       JOIN open_leg l ON l.wallet_id = w.id AND l.receive_address = r.receive_address
         AND l.status IN ('reserved', 'placed', 'active', 'reclaiming')
       JOIN open_orders o ON o.id = l.order_id

@@ -165,13 +165,14 @@ export async function claimShortRentals(
   return database.query<ClaimRow>(CLAIM_SHORT, [leaseSec, limit, shortBelowE6, endsAfter]);
 }
 
+const MAY_BE_TOPPED_UP = `next_run_at IS NULL AND ${IS_FREE} AND ${TOP_UP_IS_DUE}`;
+
 /** Running rentals that end after $3 and whose receiver lost energy by the reclaim of another rental. */
 const CLAIM_LOST = {
   name: 'claim_lost',
   text: `WITH due AS (
     SELECT id, ${UNTIL} FROM open_orders
-     WHERE id IN (${LOST}) AND next_run_at IS NULL AND ${IS_FREE}
-       AND ${TOP_UP_IS_DUE}
+     WHERE id IN (SELECT id FROM (${LOST}) lost WHERE ${MAY_BE_TOPPED_UP} LIMIT $2) AND ${MAY_BE_TOPPED_UP}
        AND ${RECOVERY_IS_DONE}
      FOR UPDATE SKIP LOCKED)
   UPDATE open_orders o ${CLAIMED}`,

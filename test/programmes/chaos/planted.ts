@@ -42,6 +42,7 @@ import { PLANTED_USES } from './planted-uses.js';
 import { PLANTED_SIGNATURES } from './planted-signatures.js';
 import { PLANTED_TEST_PROJECTS } from './planted-test-projects.js';
 import { PLANTED_WEBHOOKS } from './planted-webhooks.js';
+import { PLANTED_UNDER_WAY } from './planted-under-way.js';
 import { PLANTED_USABLE } from './planted-usable.js';
 import { SCHEMA, type PlantedBug } from './planted-bug.js';
 
@@ -75,6 +76,7 @@ export const PLANTED: readonly PlantedBug[] = [
   ...PLANTED_COSTS,
   ...PLANTED_STATEMENTS,
   ...PLANTED_TEST_PROJECTS,
+  ...PLANTED_UNDER_WAY,
   ...PLANTED_USABLE,
   ...PLANTED_SDK,
   ...PLANTED_WEBHOOKS,
