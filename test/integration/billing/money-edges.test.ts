@@ -151,6 +151,96 @@ test.each(['-1 day', '1 day', '-31 days'])(
   },
 );
 
+/** Runs `work` while another session holds the rows that `lock` selects. */
+const whileHeld = (lock: string, params: readonly unknown[], work: () => Promise<void>): Promise<void> =>
+  admin(async (client) => {
+    await client.query('BEGIN');
+    await client.query(`${lock} FOR UPDATE`, [...params]);
+    await work();
+    await client.query('ROLLBACK');
+  });
+
+describe('the spending of a day, after a clock a day ahead', () => {
+  const LATER_RATE = `SELECT FROM asset_rate WHERE minute > '2100-01-01'`;
+  const noon = Math.ceil(Date.now() / DAY_MS) * DAY_MS + DAY_MS / 2;
+  const stepTo = (ms: number) => step(`${((ms - Date.now()) / 1000).toString()} seconds`);
+  const newWatch = () => new ClockWatch(fixture.api.database, fixture.api.config);
+
+  /** Two orders of the day and one by the later clock, which is then set back. The cap is three orders. */
+  async function spendAhead(): Promise<HmacCustomer> {
+    const watch = newWatch();
+    const customer = await customerWith(100_000_000_000n, { kind: 'prepaid' });
+    await fixture.api.ledger.setDailyCap(customer.merchant, credits(3n * PRICE), AUTHOR);
+    await stepTo(noon);
+    await watch.checkClock();
+    expect([await order(customer, 'a'), await order(customer, 'b')]).toEqual([202, 202]);
+    await stepTo(noon + DAY_MS);
+    await watch.checkClock();
+    await watch.recountSpending();
+    expect(await order(customer, 'ahead')).toBe(202);
+    await admin((client) =>
+      client.query(
+        `INSERT INTO asset_rate (asset, minute, rate_e8) VALUES ('TRX', '2100-01-02', 1) ON CONFLICT DO NOTHING`,
+      ),
+    );
+    await stepTo(noon + 60_000);
+    return customer;
+  }
+
+  test('counts once the correction of later times succeeds, although the first one failed', async () => {
+    const customer = await spendAhead();
+    const watch = newWatch();
+    await whileHeld(LATER_RATE, [], () => expect(watch.checkClock()).rejects.toThrow('lock timeout'));
+    await watch.checkClock();
+    await watch.recountSpending();
+    expect([await order(customer, 'c'), await order(customer, 'd')]).toEqual([202, 'SPEND_CAP_REACHED']);
+  });
+
+  test('counts although another worker counts it while later times are being corrected', async () => {
+    const customer = await spendAhead();
+    const [one, two] = [newWatch(), newWatch()];
+    let checked: Promise<unknown> = Promise.resolve();
+    await whileHeld(LATER_RATE, [], async () => {
+      checked = one.checkClock();
+      await until(async () => ((await waiting()) > 0 ? true : undefined), 10_000, 'the correction waiting for a row');
+      await two.recountSpending();
+    });
+    await checked;
+    await one.recountSpending();
+    expect([await order(customer, 'c'), await order(customer, 'd')]).toEqual([202, 'SPEND_CAP_REACHED']);
+  });
+
+  test('counts for every project, although another session holds the balance of one', async () => {
+    const watch = newWatch();
+    const customers = [
+      await customerWith(100_000_000_000n, { kind: 'prepaid' }),
+      await customerWith(100_000_000_000n, { kind: 'prepaid' }),
+    ];
+    for (const customer of customers) expect(await order(customer, 'a')).toBe(202);
+    const spent = async ({ merchant }: HmacCustomer): Promise<bigint> => {
+      const text = 'SELECT spent_credits AS spent FROM credit_account WHERE project_id = $1';
+      return (await fixture.api.database.query<{ spent: bigint }>(text, [merchant]))[0]!.spent;
+    };
+    for (const held of customers) {
+      await admin(async (client) => {
+        await client.query('UPDATE credit_account SET spent_credits = 0');
+        await client.query('UPDATE clock_mark SET jumped_at = clock_timestamp(), counted_jump = NULL');
+      });
+      await whileHeld('SELECT FROM credit_account WHERE project_id = $1', [held.merchant], async () => {
+        await expect(watch.recountSpending()).rejects.toThrow('lock timeout');
+        for (const other of customers) expect(await spent(other)).toBe(other === held ? 0n : PRICE);
+      });
+      await watch.recountSpending();
+      expect(await spent(held)).toBe(PRICE);
+    }
+  });
+
+  const waiting = async (): Promise<number> => {
+    const text = `SELECT count(*)::int AS waiting FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
+    return (await fixture.api.database.query<{ waiting: number }>(text))[0]!.waiting;
+  };
+});
+
 test('a quote issued by a clock that is ahead is expired once the clock is right', async () => {
   const customer = await customerWith(100_000_000_000n, { kind: 'prepaid' });
   await step('100 days');

@@ -133,6 +133,27 @@ it('a process that starts after a clock was corrected trusts it an hour after th
   expect((await new ConfirmedClock(early).read()).doubt).toBeUndefined();
 });
 
+it('an outage of the database is no jump of its clock', async () => {
+  const watch = new ClockWatch(early, fixture.api.config);
+  const monotonic = performance.now.bind(performance);
+  let passedMs = 0;
+  const pass = async (ms: number): Promise<void> => {
+    passedMs += ms;
+    await step(`${passedMs.toString()} milliseconds`);
+  };
+  jest.spyOn(performance, 'now').mockImplementation(() => monotonic() + passedMs);
+  await watch.checkClock();
+  await pass(300_000);
+  await asAdmin(fixture.env['DATABASE_URL']!, async (client) => {
+    await client.query('BEGIN');
+    await client.query('SELECT FROM clock_mark FOR UPDATE');
+    await expect(watch.checkClock()).rejects.toThrow('lock timeout');
+    await client.query('ROLLBACK');
+  });
+  await pass(10_000);
+  expect((await watch.checkClock()).jumpedSec).toBe(0);
+});
+
 it('a process waits if no worker followed the clock for long before its start, and otherwise does not', async () => {
   await early.query(`UPDATE clock_mark SET followed_at = clock_timestamp() - interval '2 hours'`);
   expect((await new ConfirmedClock(early).read()).doubt).toBe('was not followed');

@@ -10,6 +10,8 @@ const leases = (title: string): NamedTest => ({ file: 'integration/database/cloc
 const jumps = (title: string): NamedTest => ({ file: 'integration/database/clock-jumps.test.ts', title });
 const deposits = (title: string): NamedTest => ({ file: 'integration/deposits/deposits-clock.test.ts', title });
 const waits = (title: string): NamedTest => ({ file: 'integration/database/clock-waits.test.ts', title });
+const money = (title: string): NamedTest => ({ file: 'integration/billing/money-edges.test.ts', title });
+const END_LATER_TIMES = 'await tx.query(END_LATER_TIMES, [setBackSec + (sinceMs ?? 0) / 1000]);';
 const CHARGED_ON: NamedTest = {
   file: 'integration/orders/capacity.test.ts',
   title: 'is the day on which the charge got the balance’s lock, not the day before its wait',
@@ -178,12 +180,12 @@ export const PLANTED_CLOCKS: readonly PlantedBug[] = [
   },
   {
     name: 'what a later clock put off stays put off',
-    changes: one(WATCH, 'if (check.setBackSec > 0) {', 'if (check.setBackSec > 1e12) {'),
+    changes: one(WATCH, END_LATER_TIMES, ''),
     test: BACK,
   },
   {
     name: 'work of the later clock waits for the time since its last reading',
-    changes: one(WATCH, 'check.setBackSec + (sinceMs ?? 0) / 1000', 'check.setBackSec'),
+    changes: one(WATCH, '[setBackSec + (sinceMs ?? 0) / 1000]', '[setBackSec]'),
     test: BACK,
   },
   {
@@ -266,14 +268,30 @@ export const PLANTED_CLOCKS: readonly PlantedBug[] = [
   },
   {
     name: 'a clock that was wrong for a moment gives a daily cap twice',
+    changes: one(WATCH, 'await this.database.query(RECOUNT, [project]).catch', 'await Promise.resolve(project).catch'),
+    test: money('for a moment does not give caps twice'),
+  },
+  {
+    name: 'later times are ended apart from the mark that the clock went back',
     changes: one(
-      'modules/fulfilment/loop/clock-watch.ts',
-      'for (const project of row.projects) await this.database.query(RECOUNT, [project]);',
-      'for (const project of row.projects.slice(row.projects.length)) await this.database.query(RECOUNT, [project]);',
+      WATCH,
+      END_LATER_TIMES,
+      `void this.database.query(${END_LATER_TIMES.slice('await tx.query('.length, -2)}).catch(() => 0);`,
     ),
-    test: {
-      file: 'integration/billing/money-edges.test.ts',
-      title: 'for a moment does not give caps twice',
-    },
+    test: money('counts once the correction of later times succeeds, although the first one failed'),
+  },
+  {
+    name: 'a project whose rows are held keeps others from being counted again',
+    changes: one(WATCH, '.catch((error: unknown) => faults.push(error))', ''),
+    test: money('counts for every project, although another session holds the balance of one'),
+  },
+  {
+    name: 'a check of the clock that failed counts as a reading',
+    changes: one(
+      WATCH,
+      'const sinceMs = this.checkedAtMs === undefined ? undefined : atMs - this.checkedAtMs;',
+      'const sinceMs = this.checkedAtMs === undefined ? undefined : atMs - this.checkedAtMs; this.checkedAtMs = atMs;',
+    ),
+    test: jumps('an outage of the database is no jump of its clock'),
   },
 ];

@@ -7,13 +7,18 @@ import { Injectable } from '@nestjs/common';
 import { monotonicMs } from '../../../platform/support/clock.js';
 import { Config } from '../../../platform/config/config.js';
 import { ABSENCE_MAX_MS, JUMP_MIN_MS } from '../../../platform/database/confirmed-clock.js';
-import { Database, type Queryable } from '../../../platform/database/database.js';
+import { Database, isDatabaseAway, type Queryable } from '../../../platform/database/database.js';
 import { restartLegWaits } from '../../order-records/leg-transitions.js';
 import { endTopUpRests, wakeOrdersFromAhead, wakePostponedOrders } from '../../order-records/order-schedule.js';
 import { LONGEST_REST_SEC } from '../plan/reclaim-pace.js';
 
 /** Smaller steps delay nothing that matters. */
 const SET_BACK_MIN_SEC = 1;
+
+const STEP_BACK = {
+  name: 'clock_step_back',
+  text: `SELECT extract(epoch FROM seen_at - clock_timestamp())::float8 AS back_sec FROM clock_mark`,
+};
 
 /**
  * Only one worker sees a step: the row is locked before the clock is read. $1, $2: tolerance backwards and forwards, in
@@ -58,7 +63,7 @@ export interface ClockCheck {
 
 @Injectable()
 export class ClockWatch {
-  /** Monotonic time of this process's last read. */
+  /** Monotonic time of this process's last successful read. */
   private checkedAtMs: number | undefined;
 
   constructor(
@@ -68,44 +73,63 @@ export class ClockWatch {
 
   /** Reads the clock once. If it went back, makes due all work that waits for a time of the later clock. */
   async checkClock(): Promise<ClockCheck> {
-    const sinceMs = this.takeSinceMs();
-    const check = await this.database.transaction(async (tx) => {
-      const aheadMs = sinceMs === undefined ? ABSENCE_MAX_MS : sinceMs + JUMP_MIN_MS;
-      const [row] = await tx.query<{ back_sec: number; jumped_sec: number }>(MARK_CLOCK, [JUMP_MIN_MS, aheadMs]);
-      const { back_sec: setBackSec, jumped_sec: jumpedSec } = row ?? { back_sec: 0, jumped_sec: 0 };
-      if (setBackSec < SET_BACK_MIN_SEC) return { setBackSec: 0, jumpedSec, woken: await this.wakeLaterOrders(tx) };
-      const woken = await wakePostponedOrders(tx, this.config.worker.leaseSec + 1);
-      await endTopUpRests(tx);
-      await tx.query(END_HOLDS);
-      await restartLegWaits(tx);
-      return { setBackSec, jumpedSec, woken };
-    });
-    // In a separate transaction: it locks rows of many tables, which other processes may hold for long. The later clock
-    // ran on after its last reading, so the step is longer than the distance to that reading.
-    if (check.setBackSec > 0) {
-      await this.database.query(END_LATER_TIMES, [check.setBackSec + (sinceMs ?? 0) / 1000]);
-    }
+    const atMs = monotonicMs();
+    const sinceMs = this.checkedAtMs === undefined ? undefined : atMs - this.checkedAtMs;
+    const check = await this.database
+      .transaction(async (tx) => this.followClock(tx, sinceMs))
+      .catch(async (error: unknown) => {
+        // It locks rows of many tables, which other processes may hold for long. Due work must not wait for them.
+        if (!isDatabaseAway(error)) await this.database.transaction(async (tx) => this.wakeAfterStep(tx));
+        throw error;
+      });
+    // After a failed check the next one covers the whole time since the last successful one.
+    this.checkedAtMs = atMs;
     return check;
   }
 
   /**
    * After a jump of the clock, counts the spending of the present day again: a wrong clock may have begun a new count.
-   * Each project in its own transaction, since it holds the locks of the project's charges. A failure is retried with
-   * the next call.
+   * Each project in its own transaction, since it holds the locks of the project's charges. A project that fails keeps no
+   * other from being counted; all are retried with the next call.
    */
   async recountSpending(): Promise<void> {
     const [row] = await this.database.query<{ jump: string; projects: readonly string[] }>(UNCOUNTED);
     if (row === undefined) return;
-    for (const project of row.projects) await this.database.query(RECOUNT, [project]);
+    const faults: unknown[] = [];
+    for (const project of row.projects) {
+      await this.database.query(RECOUNT, [project]).catch((error: unknown) => faults.push(error));
+    }
+    if (faults.length > 0) throw faults[0];
     await this.database.query(MARK_COUNTED, [row.jump]);
   }
 
-  /** Returns the milliseconds since this process's last read, by its monotonic clock; undefined at the first one. */
-  private takeSinceMs(): number | undefined {
-    const atMs = monotonicMs();
-    const sinceMs = this.checkedAtMs === undefined ? undefined : atMs - this.checkedAtMs;
-    this.checkedAtMs = atMs;
-    return sinceMs;
+  /**
+   * Marks the clock and ends all times of the later clock, or does neither: the worker that sees the step may fail, and
+   * another one would not see it again, but would count spending that still has a later day.
+   */
+  private async followClock(tx: Queryable, sinceMs: number | undefined): Promise<ClockCheck> {
+    const aheadMs = sinceMs === undefined ? ABSENCE_MAX_MS : sinceMs + JUMP_MIN_MS;
+    const [row] = await tx.query<{ back_sec: number; jumped_sec: number }>(MARK_CLOCK, [JUMP_MIN_MS, aheadMs]);
+    const { back_sec: setBackSec, jumped_sec: jumpedSec } = row ?? { back_sec: 0, jumped_sec: 0 };
+    if (setBackSec < SET_BACK_MIN_SEC) return { setBackSec: 0, jumpedSec, woken: await this.wakeLaterOrders(tx) };
+    const woken = await this.endWaits(tx);
+    // The later clock ran on after its last reading, so the step is longer than the distance to that reading.
+    await tx.query(END_LATER_TIMES, [setBackSec + (sinceMs ?? 0) / 1000]);
+    return { setBackSec, jumpedSec, woken };
+  }
+
+  private async wakeAfterStep(tx: Queryable): Promise<void> {
+    const [row] = await tx.query<{ back_sec: number }>(STEP_BACK);
+    if ((row?.back_sec ?? 0) >= SET_BACK_MIN_SEC) await this.endWaits(tx);
+  }
+
+  /** Ends the waits of orders, top-ups, wallets and legs for a later clock. Returns the number of orders. */
+  private async endWaits(tx: Queryable): Promise<number> {
+    const woken = await wakePostponedOrders(tx, this.config.worker.leaseSec + 1);
+    await endTopUpRests(tx);
+    await tx.query(END_HOLDS);
+    await restartLegWaits(tx);
+    return woken;
   }
 
   private async wakeLaterOrders(tx: Queryable): Promise<number> {
