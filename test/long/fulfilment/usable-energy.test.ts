@@ -260,3 +260,31 @@ it('a reclaim whose block is reverted, and which comes into another one, counts 
   expect(await usageOf(caller.address)).toHaveLength(1);
   expect(await topUpsOf(running)).toHaveLength(1);
 });
+
+it('the usage that a reclaim leaves is weighed again after its block is reverted', async () => {
+  const worker = await SteppedWorker.open();
+  const caller = nextCaller();
+  const running = await settled(worker, caller.address, 30_000, LONG_SEC);
+  const ended = await settled(worker, caller.address, 60_000, SHORT_SEC);
+  await spend(caller, 11);
+  await mine(SHORT_SEC / 3 + 1);
+  await worker.followChain();
+  await worker.reclaimEnded();
+  await goOnUntil(worker, 'the reclaim in a block', async () => (await statusesOf(ended, 'reclaim'))[0] === 'included');
+  await worker.topUp();
+  await worker.advance();
+  expect(await topUpsOf(running)).toMatchObject([{ status: 'placed' }]);
+  expect(await usageOf(caller.address)).toMatchObject([{ weighed: true }]);
+  const block = `SELECT t.block_id FROM chain_tx t JOIN orders o ON o.id = t.order_id
+    WHERE o.key = $1 AND t.purpose = 'reclaim' AND t.block_id IS NOT NULL`;
+  const first = await api.database.query<{ block_id: Buffer }>(block, [ended]);
+  await devnet.control('fork', { depth: 1, drop: true });
+  // The top-up comes into a block before the reclaim now, so that more usage stays.
+  await mine();
+  await goOnUntil(worker, 'the reclaim in another block', async () => {
+    const [now] = await api.database.query<{ block_id: Buffer }>(block, [ended]);
+    return now !== undefined && !now.block_id.equals(first[0]!.block_id);
+  });
+  await makeUp(worker, caller.address);
+  expect(await usable(caller.address)).toBeGreaterThanOrEqual(30_000);
+});

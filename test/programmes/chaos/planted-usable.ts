@@ -59,6 +59,15 @@ export const PLANTED_USABLE: readonly PlantedBug[] = [
     test: ofTopUps('a receiver’s usage names the block of each delegation, running or ended'),
   },
   {
+    name: 'what a reverted reclaim left is not weighed again',
+    changes: one(
+      'modules/fulfilment/follow/inclusion.ts',
+      'await tx.query(WEIGH_AGAIN, [moved.map((entry) => entry.leg_id)]);',
+      'await tx.query(WEIGH_AGAIN, [[]]);',
+    ),
+    test: onChain('the usage that a reclaim leaves is weighed again after its block is reverted'),
+  },
+  {
     name: 'what was left behind recovers sooner than on the chain',
     changes: one(LOSSES, 'Math.exp(-ms / DAY_MS)', 'Math.exp((-2 * ms) / DAY_MS)'),
     test: inUnit('leftover usage recovers, never slower than the chain allows'),

@@ -38,6 +38,18 @@ const FORGET_AFTER = {
   text: `UPDATE receiver_energy SET after_energy = NULL, after_block = NULL WHERE order_id = ANY ($1::bigint[])`,
 };
 
+/**
+ * Reclaims and delegations of the same receivers may come into other blocks now, in another order: the usage that the
+ * newest reclaims leave there is weighed again.
+ */
+const WEIGH_AGAIN = {
+  name: 'weigh_reclaims_of_reverted',
+  text: `UPDATE reclaim_usage u SET weighed_at = NULL
+    FROM (SELECT DISTINCT receive_address FROM open_leg WHERE id = ANY ($1::bigint[])) r CROSS JOIN LATERAL (
+      SELECT tx_id FROM reclaim_usage WHERE receive_address = r.receive_address ORDER BY tx_id DESC LIMIT 10) newest
+    WHERE u.tx_id = newest.tx_id AND u.weighed_at IS NOT NULL`,
+};
+
 /** The changes of one database transaction, reported after its commit. */
 interface Included {
   readonly orders: readonly LockedTx[];
@@ -203,5 +215,6 @@ async function recordReverted(
   await revertDeliveries(tx, orders);
   await wakeRevertedOrders(tx, orders);
   await tx.query(FORGET_AFTER, [orders]);
+  await tx.query(WEIGH_AGAIN, [moved.map((entry) => entry.leg_id)]);
   return { news: newsOf(moved, locked), locked: locked.length };
 }
