@@ -214,7 +214,7 @@ export class World {
 
   /** Same as `cli`, for long-running commands. */
   async cliWithin(limitMs: number, ...args: readonly string[]): Promise<Readonly<Record<string, unknown>>> {
-    const asked = ['--json', '--yes', '--actor', 'local', '--reason', 'local world', ...args];
+    const asked = ['--json', '--yes', '--actor', 'local', '--reason', 'local setup', ...args];
     const env = args[0] === 'migrate' ? { ...this.env, ...this.passwords } : this.commandEnv;
     const { stdout } = await run(process.execPath, [this.program('main.cli.js'), ...asked], {
       env: { ...process.env, ...env, LOG_LEVEL: 'warn' },

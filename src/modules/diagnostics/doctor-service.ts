@@ -188,7 +188,7 @@ export async function checkSignatures(database: Database): Promise<DoctorFinding
     `${open === 1 ? '1 project accepts MD5 and lacks' : `${open.toString()} projects accept MD5 and lack`} a limit. MD5 covers neither path nor method nor time: ` +
     'a captured quote request can be used to buy, and read requests can be repeated forever.';
   const todo =
-    'Run `project options MERCHANT --signatures hmac`. Until its callers sign with HMAC, set --require-quote on, --allow-source and --daily-cap.';
+    'Run `project options MERCHANT --signatures hmac`. Until its callers sign with HMAC, set `--require-quote on`, `--allow-source` and `--daily-cap`.';
   return [warning('signatures', says, todo)];
 }
 

@@ -29,7 +29,7 @@ export function describeStanding(details: OrderDetails): string {
       if (order.reclaimedAt !== null)
         return `Delivered, and reclaimed at ${timeText(order.reclaimedAt)} by the chain’s clock. Finished.`;
       if (order.settled) {
-        return `Delivered; final. Reclaimed when the chain's head reaches ${at(order.endsAt)}. A transaction uses energy only up to its fee_limit, and pays for its own bandwidth.`;
+        return `Delivered; final. Reclaimed when the chain’s head reaches ${at(order.endsAt)}. A transaction uses energy only up to its fee_limit, and pays for its own bandwidth.`;
       }
       return 'Delivered in a block that is not solid yet. If the block is reverted, the same bytes are sent again.';
   }

@@ -271,5 +271,9 @@ const changedMeanwhile = (): ConsoleError =>
   new ConsoleError('CONFLICT', 'The account changed a moment ago. Open the link again.');
 
 async function note(tx: Transaction, { person_id, email }: SessionRow, action: string): Promise<void> {
-  await recordAct(tx, { actor: email, reason: 'their own' }, { action, subject: person_id, detail: { email } });
+  await recordAct(
+    tx,
+    { actor: email, reason: 'on their own account' },
+    { action, subject: person_id, detail: { email } },
+  );
 }

@@ -3,11 +3,15 @@ import { toJsonInteger } from '../../../../src/domain/units.js';
 import { groupedIn } from './money.js';
 import { span } from './time.js';
 
-/** Writes durations in seconds by their largest units, dollars without trailing zeros, and large numbers in groups. */
+/**
+ * Writes durations in seconds by their largest units, UTC times with their zone, dollars without trailing zeros, and
+ * large numbers in groups.
+ */
 export function sentenceText(text: string): string {
   return groupedIn(
     text
       .replace(/(?<=\b(?:for|by) )(\d{1,9}) s\b/g, (_, seconds: string) => span(toJsonInteger(BigInt(seconds))))
+      .replace(/(?<=\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)Z/g, ' UTC')
       .replace(/(?<=\$\d{1,12}\.\d\d\d*?)0+(?!\d)/g, ''),
   );
 }

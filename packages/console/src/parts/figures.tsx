@@ -30,7 +30,7 @@ export function Amount({ credits, isBalance = false, isSigned = false, withoutCr
   return (
     <span className="amount">
       <span className="amount-usd">{plus + (isBalance ? usd(credits) : usdExact(credits))}</span>{' '}
-      {!withoutCredits && <span className="amount-credits">{creditsText(credits)}</span>}
+      {!withoutCredits && <span className="amount-credits">{plus + creditsText(credits)}</span>}
     </span>
   );
 }
@@ -63,10 +63,7 @@ export function Moment({ at, clock }: MomentProps) {
       )}
       {isUtc && <span {...(isLocal && { className: 'dim' })}>{utcText(moment, isLocal)}</span>}{' '}
       {clock !== undefined && (
-        <span className="dim">
-          {isUtc && '· '}
-          {clock === 'chain' ? COMMON.chainClock : COMMON.ourClock}
-        </span>
+        <span className="dim">{`(${clock === 'chain' ? COMMON.chainClock : COMMON.ourClock})`}</span>
       )}
     </time>
   );

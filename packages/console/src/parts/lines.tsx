@@ -12,6 +12,8 @@ const NOTHING = '–';
 
 /** Tables with at most this many columns stay tables where wider ones become cards. */
 const FEW = 3;
+/** Tables with at least this many columns have narrower ones. */
+const MANY = 9;
 
 interface LinesProps<Item> {
   /** Table caption, for screen readers. */
@@ -36,11 +38,16 @@ function useScrolls() {
   return { frame, scrolls };
 }
 
+function sizeOf(columns: number): string {
+  if (columns <= FEW) return ' lines-few';
+  return columns >= MANY ? ' lines-many' : '';
+}
+
 export function Lines<Item>({ caption, columns, items, keyOf }: LinesProps<Item>) {
   const { frame, scrolls } = useScrolls();
   return (
     <div ref={frame} className="lines-frame" {...(scrolls && { tabIndex: 0, role: 'region', 'aria-label': caption })}>
-      <table className={columns.length <= FEW ? 'lines lines-few' : 'lines'}>
+      <table className={`lines${sizeOf(columns.length)}`}>
         <caption className="only-read">{caption}</caption>
         <thead>
           <tr>

@@ -1,6 +1,8 @@
 /** A status as a word and an icon; colour only supports them. */
 import type { DepositStatusName, OrderLine } from '../../../../src/modules/console/data-shapes.js';
+import { COMMON } from '../text/common.js';
 import { STATUS } from '../text/status.js';
+import { Moment } from './figures.js';
 import { Icon, type IconName } from './icons.js';
 
 type StatusTone = 'good' | 'wait' | 'warn' | 'bad' | 'calm';
@@ -17,6 +19,18 @@ export function Status({ tone, icon, word }: StatusProps) {
       <Icon name={icon} />
       {word}
     </span>
+  );
+}
+
+/** States that nothing needs action, and when that was read. */
+export function AllClear({ word, at }: { readonly word: string; readonly at: string }) {
+  return (
+    <p>
+      <Status tone="good" icon="good" word={word} />{' '}
+      <span className="dim">
+        {COMMON.checked} <Moment at={at} />
+      </span>
+    </p>
   );
 }
 

@@ -1,5 +1,6 @@
 /** Links between related pages, above their headings. */
 import { Link, useLocation } from 'wouter';
+import { useOperatorProject } from '../api/operator-project.js';
 import { NAV } from '../text/nav.js';
 import { pathOf, useProject } from './project.js';
 
@@ -34,27 +35,31 @@ function isAt(path: string, to: string): boolean {
 /** Navigation for an operator on a project's pages: the rail holds only the service's pages. */
 export function OperatorProjectNav({ id }: { readonly id: string }) {
   const at = (rest: string) => pathOf(id, rest);
+  const { data } = useOperatorProject(id, true);
   return (
-    <Subnav
-      name={NAV.ofProject}
-      pages={[
-        [at(''), NAV.overview],
-        [at('/orders'), NAV.orders],
-        [at('/auto-delegation'), NAV.autoDelegation],
-        [at('/billing/top-up'), NAV.deposits],
-        [at('/billing/ledger'), NAV.ledger],
-        [at('/billing/statements'), NAV.statements],
-        [at('/integration/keys'), NAV.keys],
-        [at('/integration/webhooks'), NAV.webhooks],
-        [at('/integration/events'), NAV.events],
-        [at('/integration/requests'), NAV.requests],
-        [at('/integration/playground'), NAV.playground],
-        [at('/team'), NAV.team],
-        [at('/settings/sources'), NAV.sources],
-        [at('/settings/project'), NAV.settings],
-        [at('/go-live'), NAV.goLive],
-      ]}
-    />
+    <>
+      <p className="project-name">{data?.name ?? '…'}</p>
+      <Subnav
+        name={NAV.ofProject}
+        pages={[
+          [at(''), NAV.overview],
+          [at('/orders'), NAV.orders],
+          [at('/auto-delegation'), NAV.autoDelegation],
+          [at('/billing/top-up'), NAV.deposits],
+          [at('/billing/ledger'), NAV.ledger],
+          [at('/billing/statements'), NAV.statements],
+          [at('/integration/keys'), NAV.keys],
+          [at('/integration/webhooks'), NAV.webhooks],
+          [at('/integration/events'), NAV.events],
+          [at('/integration/requests'), NAV.requests],
+          [at('/integration/playground'), NAV.playground],
+          [at('/team'), NAV.team],
+          [at('/settings/sources'), NAV.sources],
+          [at('/settings/project'), NAV.settings],
+          [at('/go-live'), NAV.goLive],
+        ]}
+      />
+    </>
   );
 }
 

@@ -8,7 +8,7 @@ export const AUTO = {
   emptyForReader: 'No auto-delegations yet. An owner of the project can add one.',
   ofOwners: 'Only owners of the project can change auto-delegations, in their console or with an API key.',
   ofTest: 'Test projects have no auto-delegations: refills follow the use of an address on chain.',
-  filter: { label: 'Show', all: 'All' },
+  filter: 'State',
   states: {
     active: 'Active',
     asleep: 'Asleep',

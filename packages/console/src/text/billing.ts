@@ -53,7 +53,7 @@ export const STATEMENT = {
   project: 'Project',
   merchantId: 'Merchant ID',
   period: 'Period',
-  periodText: (from: string, to: string) => `${from} to ${to}`,
+  to: 'to',
   opening: 'Opening balance',
   closing: 'Closing balance',
   balance: 'Balance until now',

@@ -36,6 +36,7 @@ export const COMMON = {
   chainClock: 'chain clock',
   ourClock: 'our clock',
   requestId: 'Request ID',
+  checked: 'Checked',
   asOf: (time: string) => `as of ${time}`,
   offline: {
     title: 'Offline',

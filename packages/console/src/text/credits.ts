@@ -30,7 +30,7 @@ export const APPROVALS = {
   lead: (limit: string) =>
     `Bookings and decisions on held deposits above ${limit}: one admin requests, another admin decides.`,
   leadUnknown: 'Bookings and decisions on held deposits that one admin requests and another decides.',
-  empty: 'No requests yet.',
+  empty: 'No requests yet. One appears here when an admin requests a booking or a decision.',
   kinds: {
     topup: 'Top-up',
     adjustment: 'Adjustment',

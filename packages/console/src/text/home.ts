@@ -6,7 +6,7 @@ export const HOME = {
   topUp: 'Top up',
   left: (days: number) => `about ${daysText(days)} left`,
   needs: 'Needs action',
-  allClear: 'Nothing needs action. Checked',
+  allClear: 'Nothing needs action.',
   since: 'Since',
   mend: {
     frozen: '',
@@ -56,14 +56,14 @@ export const HOME = {
     keyUsed: 'Send a signed request with your key',
     webhook: 'Create a webhook, to be notified of deliveries immediately',
     order: 'Receive your first delivery',
-    done: 'done',
-    open: 'to do',
+    done: 'Done',
+    open: 'To do',
   },
 } as const;
 
 export const OPERATOR_HOME = {
   inbox: 'Inbox',
-  allClear: 'The inbox is empty. Checked',
+  allClear: 'The inbox is empty.',
   cure: 'Remedy',
   decide: 'Review it, then approve or reject it',
   decideDeposit: 'Review it, then credit or refuse it',
@@ -72,9 +72,10 @@ export const OPERATOR_HOME = {
   sold: 'Sold',
   free: 'Free',
   recovering: 'Recovering',
-  soldOut: (hours: number) => `At the rate of the last 24 hours, the pool is sold out in ${hours.toString()} h.`,
+  soldOut: (hours: number) =>
+    `At the rate of the last 24 hours, the pool is sold out in ${hours === 1 ? '1 hour' : `${hours.toString()} hours`}.`,
   notSelling: 'Nothing is being sold at present: see the inbox.',
-  notSoldOut: 'At the rate of the last 24 hours, the pool is not sold out within 24 h.',
+  notSoldOut: 'At the rate of the last 24 hours, the pool is not sold out within 24 hours.',
   energyOf: (energy: string) => `${energy} energy`,
   service: 'Service',
   serviceNote: 'Orders of the last 24 hours that have ended, without test orders.',

@@ -74,7 +74,7 @@ export const KEYS = {
   },
   make: {
     button: 'Create key',
-    title: 'Create a key',
+    title: 'Create key',
     name: 'Name',
     nameHelp: 'The program that uses it, such as “payouts”.',
     scopes: 'Scopes',

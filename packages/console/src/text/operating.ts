@@ -22,7 +22,7 @@ export const POOL = {
   forecastColumns: { hour: 'In', least: 'At least', most: 'At most', transactions: 'Transactions' },
   inHours: (hours: number) => (hours === 0 ? 'now' : `${hours.toString()} h`),
   empty: 'The pool has no wallets yet. Add one with its key: `pool add`.',
-  active: 'active',
+  statuses: { active: 'Active', paused: 'Paused' } as Readonly<Record<string, string>>,
 } as const;
 
 export const DEPOSITS = {
@@ -32,17 +32,14 @@ export const DEPOSITS = {
   filter: 'Filter the deposits',
   status: 'Status',
   act: 'Action',
-  empty: 'No deposits yet.',
+  empty: 'No deposits yet. A deposit to the address of a project appears here within one or two blocks.',
   emptyFiltered: 'None of the newest deposits matches. “Show more” continues with older ones.',
 } as const;
 
 export const REPORTS = {
   lead: 'Revenue, costs, margin and energy per UTC day, project or wallet, from the ledger and the chain’s receipts.',
-  from: 'From',
-  to: 'To',
   by: 'Group by',
   bys: { day: 'Day', project: 'Project', wallet: 'Wallet' },
-  show: 'Show',
   csv: 'CSV of this report',
   caption: 'Report',
   saysMoney: (revenue: string, margin: string) => `By UTC day: ${revenue} revenue, ${margin} margin.`,
@@ -55,7 +52,7 @@ export const REPORTS = {
     cost: 'Chain cost',
     margin: 'Margin',
     energy: 'Energy-hours sold',
-    free: 'Free top-ups: energy, cost',
+    free: 'Free top-ups',
     idle: 'Energy-hours idle',
     recovering: 'Energy-hours recovering',
   },

@@ -11,7 +11,6 @@ export const ORDERS = {
     charged: 'Charged',
     created: 'Created',
     took: 'Delivered in',
-    project: 'Project',
   },
   filter: {
     legend: 'Filter the orders',

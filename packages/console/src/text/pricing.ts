@@ -12,7 +12,7 @@ export const PRICING = {
     upTo: 'Duration up to',
     price: 'Sun per energy',
     of: 'Share of burning',
-    least: 'Minimum worth renting',
+    least: 'Minimum energy worth renting',
     act: 'Action',
   },
   change: 'Change',

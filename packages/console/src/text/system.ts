@@ -77,8 +77,8 @@ export const AUDIT = {
     legend: 'Filter the actions',
     by: 'Person',
     kind: 'Kind of action',
-    project: 'Project, by name or Merchant ID',
-    looks: 'Show also who only looked',
+    project: 'Project or Merchant ID',
+    looks: 'Include read access',
   },
   kinds: {
     'auto-delegation': 'Auto-delegations',
@@ -97,8 +97,8 @@ export const AUDIT = {
     webhook: 'Webhooks',
   } satisfies Readonly<Record<ActKind, string>>,
   detail: 'Details',
-  csv: 'Download as CSV',
-  csvFiltered: 'Download the filtered actions as CSV',
+  csv: 'CSV of all actions',
+  csvFiltered: 'CSV of these actions',
   empty: 'No actions yet.',
   emptyFiltered: 'None of the newest actions matches. “Show more” continues with older ones.',
 } as const;

@@ -4,8 +4,7 @@ import { daysText } from '../format/time.js';
 export const TOP_UP = {
   lead: 'Send TRX or USDT to the address below. It is credited automatically, about a minute after its block.',
   balance: 'Balance',
-  left: (days: number) => `About ${daysText(days)} left`,
-  leftNote: 'At your average daily spending of the last seven days',
+  left: (days: number) => `About ${daysText(days)} left at your average daily spending of the last seven days.`,
   nothingSpent: 'No spending in the last seven days.',
   postpaid: 'Postpaid: the balance may fall below zero, down to the limit agreed with your operator.',
   frozen: 'The project is frozen: purchases are refused. Deposits are still credited.',
@@ -16,7 +15,7 @@ export const TOP_UP = {
     copy: 'Copy the address',
     qr: 'QR code of the deposit address',
     network: 'Network',
-    checked: 'Derived again and compared',
+    checked: 'Address verified',
     accepts: 'Accepts',
     minimum: (amount: string) => `from ${amount}; smaller amounts wait until they add up`,
     contract: 'Token contract',

@@ -120,7 +120,7 @@ function Terms({ of }: { readonly of: OneAutoDelegation }) {
       <Facts
         of={[
           [text.keep, AUTO.energyOf(grouped(of.keep_energy))],
-          [text.refill, grouped(of.refill_below)],
+          [text.refill, AUTO.energyOf(grouped(of.refill_below))],
           [
             text.transfer,
             of.transfer_to === undefined ? undefined : <Transfer key="transfer" of={of} to={of.transfer_to} />,

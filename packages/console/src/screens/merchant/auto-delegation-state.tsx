@@ -40,7 +40,7 @@ export function AutoNext({ of }: { readonly of: AutoDelegationShape }) {
     <>
       {words[what]}
       {at !== undefined && (
-        <p className="dim">
+        <p>
           <Moment at={at} clock={what === 'rental_ends' ? 'chain' : 'ours'} />
         </p>
       )}

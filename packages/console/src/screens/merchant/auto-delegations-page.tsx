@@ -12,6 +12,7 @@ import { Notice } from '../../parts/notice.js';
 import { Page } from '../../parts/page.js';
 import { pathOf, useProject } from '../../shell/project.js';
 import { AUTO } from '../../text/auto-delegation.js';
+import { COMMON } from '../../text/common.js';
 import { NAV } from '../../text/nav.js';
 import { AutoNext, AutoStatus, reasonOf } from './auto-delegation-state.js';
 import { SetDialog } from './set-auto-delegation.js';
@@ -41,12 +42,12 @@ export function AutoDelegationsPage() {
       {membership === undefined && <Notice tone="info">{AUTO.ofOwners}</Notice>}
       <div className="filter">
         <label className="filter-field">
-          <span>{AUTO.filter.label}</span>
+          <span>{AUTO.filter}</span>
           <select
             value={status}
             onChange={({ currentTarget: { value } }) => setSearch(value === '' ? {} : { state: value })}
           >
-            <option value="">{AUTO.filter.all}</option>
+            <option value="">{COMMON.filter.any}</option>
             {STATES.map((state) => (
               <option key={state} value={state}>
                 {AUTO.states[state]}
@@ -100,7 +101,7 @@ function columnsOf(projectId: string): Column<AutoDelegationShape>[] {
       cell: ({ spent_today: spent, daily_cap: cap }) => (
         <>
           <Amount credits={spent.credits} withoutCredits />
-          {cap.credits > 0 && <p className="dim">{AUTO.capOf(usdExact(cap.credits))}</p>}
+          {cap.credits > 0 && <p className="dim one-line">{AUTO.capOf(usdExact(cap.credits))}</p>}
         </>
       ),
       isFigure: true,

@@ -11,6 +11,7 @@ import { Page, Section } from '../../parts/page.js';
 import { Status } from '../../parts/status.js';
 import { pathOf, useProject } from '../../shell/project.js';
 import { SettingsNav } from '../../shell/subnav.js';
+import { COMMON } from '../../text/common.js';
 import { GO_LIVE } from '../../text/go-live.js';
 import { NAV } from '../../text/nav.js';
 
@@ -45,7 +46,7 @@ export function GoLivePage() {
                 text.count(doneOf(data), data.steps.length)
               )}{' '}
               <span className="dim">
-                {text.checked} <Moment at={data.checked_at} />
+                {COMMON.checked} <Moment at={data.checked_at} />
               </span>
             </p>
             <ol className="first-steps">

@@ -11,7 +11,7 @@ import { Facts, Lines, type Column } from '../../parts/lines.js';
 import { Loaded } from '../../parts/loaded.js';
 import { Notice } from '../../parts/notice.js';
 import { Page, Section } from '../../parts/page.js';
-import { Status } from '../../parts/status.js';
+import { AllClear, Status } from '../../parts/status.js';
 import { orderPath, pathOf, useProject } from '../../shell/project.js';
 import { HOME } from '../../text/home.js';
 import { NAV } from '../../text/nav.js';
@@ -135,9 +135,7 @@ function Needs({ home: { needs_you: needs, checked_at: checkedAt } }: { readonly
   return (
     <Section title={HOME.needs}>
       {needs.length === 0 ? (
-        <p>
-          <Status tone="good" icon="good" word={HOME.allClear} /> <Moment at={checkedAt} />
-        </p>
+        <AllClear word={HOME.allClear} at={checkedAt} />
       ) : (
         needs.map((need) => {
           const { kind, says, subject, since } = need;
@@ -166,7 +164,7 @@ function Running({ home }: { readonly home: MerchantHome }) {
   const { id } = useProject();
   const titles = HOME.runningColumns;
   const columns: Column<MerchantHome['running'][number]>[] = [
-    { title: titles.energy, cell: ({ energy }) => grouped(energy) },
+    { title: titles.energy, cell: ({ energy }) => grouped(energy), isFigure: true },
     { title: titles.address, cell: (rental) => <Groups text={rental.receive_address} name={titles.address} /> },
     { title: titles.left, cell: ({ left_sec: left }) => span(left) },
     {

@@ -133,12 +133,13 @@ function columns(isOwner: boolean, act: (doing: Doing) => void): Column<ApiKeySh
       title: titles.spent,
       cell: (key) => (
         <>
-          <Amount credits={key.spent_today.credits} withoutCredits />{' '}
-          <span className="dim">
+          <Amount credits={key.spent_today.credits} withoutCredits />
+          <p className="dim one-line">
             {key.daily_cap === undefined ? KEYS.noCap : KEYS.cap(usdExact(key.daily_cap.credits))}
-          </span>
+          </p>
         </>
       ),
+      isFigure: true,
     },
     {
       title: titles.sources,

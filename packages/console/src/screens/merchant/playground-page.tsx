@@ -18,7 +18,6 @@ import { Form } from '../../parts/form.js';
 import { Facts } from '../../parts/lines.js';
 import { Page, Section } from '../../parts/page.js';
 import { RequestSnippets } from '../../parts/request-snippets.js';
-import { Status } from '../../parts/status.js';
 import { useProject } from '../../shell/project.js';
 import { IntegrationNav } from '../../shell/subnav.js';
 import { NAV } from '../../text/nav.js';
@@ -120,13 +119,7 @@ function Price({ quote }: { readonly quote: PlaygroundQuote }) {
         of={[
           [text.price, both(quote.price_trx, quote.price.credits)],
           [text.burning, both(quote.burning_trx, quote.burning.credits)],
-          [
-            text.saving,
-            <span key="saving">
-              <Status tone="good" icon="good" word={assetText(quote.saving_trx, 'TRX')} />{' '}
-              <Amount credits={quote.saving.credits} withoutCredits />
-            </span>,
-          ],
+          [text.saving, both(quote.saving_trx, quote.saving.credits)],
           [text.rate, text.rateText(rateText(quote.trx_usd))],
         ]}
       />

@@ -1,6 +1,7 @@
 /** Refused requests with their reasons. */
 import type { RefusedShape } from '../../../../../src/modules/console/integration-shapes.js';
 import { usePages } from '../../api/project-data.js';
+import { CodeWords } from '../../parts/code-words.js';
 import { Moment } from '../../parts/figures.js';
 import { Lines, type Column } from '../../parts/lines.js';
 import { LoadedPages } from '../../parts/loaded-pages.js';
@@ -14,7 +15,7 @@ const titles = REQUESTS.columns;
 const COLUMNS: readonly Column<RefusedShape>[] = [
   { title: titles.when, cell: ({ at }) => <Moment at={at} /> },
   { title: titles.request, cell: ({ method, path }) => <code>{`${method} ${path}`}</code> },
-  { title: titles.answer, cell: ({ status, error }) => <code>{`${status.toString()} ${error}`}</code> },
+  { title: titles.answer, cell: ({ status, error }) => <CodeWords text={`${status.toString()} ${error}`} /> },
   {
     title: titles.reason,
     cell: ({ reason, omitted, request_id: requestId }) => (

@@ -115,7 +115,13 @@ function Sheet({ statement }: { readonly statement: OneStatement }) {
               {id}
             </span>,
           ],
-          [text.period, text.periodText(utcMoment(new Date(from)), utcMoment(new Date(to)))],
+          [
+            text.period,
+            <>
+              <span className="one-line">{utcMoment(new Date(from))}</span> {text.to}{' '}
+              <span className="one-line">{utcMoment(new Date(to))}</span>
+            </>,
+          ],
           [text.opening, <Amount key="opening" credits={opening.credits} />],
           ...moved.map(
             (kind) =>

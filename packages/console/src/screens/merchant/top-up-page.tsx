@@ -53,7 +53,7 @@ function Balance() {
                 ? TOP_UP.postpaid
                 : data.days_left === undefined
                   ? TOP_UP.nothingSpent
-                  : `${TOP_UP.left(data.days_left)}. ${TOP_UP.leftNote}.`}
+                  : TOP_UP.left(data.days_left)}
             </p>
           </>
         )}

@@ -5,7 +5,8 @@ import { withQuery } from '../../api/client.js';
 import { usePages } from '../../api/project-data.js';
 import { dayAfter } from '../../format/time.js';
 import { Filter, isFilteredBy, useFiltered, type FilterField } from '../../parts/filter.js';
-import { Moment } from '../../parts/figures.js';
+import { CodeWords } from '../../parts/code-words.js';
+import { Groups, Moment } from '../../parts/figures.js';
 import { Lines, type Column } from '../../parts/lines.js';
 import { LoadedPages } from '../../parts/loaded-pages.js';
 import { Page } from '../../parts/page.js';
@@ -51,9 +52,13 @@ export function AuditPage() {
   );
 }
 
+const titles = AUDIT.columns;
+const ADDRESS = /^T\w{33}$/;
+
 /** The name of the subject above its id. */
 function Subject({ act: { subject, project, person } }: { readonly act: ServiceAct }) {
-  if (project === undefined && person === undefined) return <span className="mono">{subject}</span>;
+  if (ADDRESS.test(subject)) return <Groups text={subject} name={titles.subject} withoutCopy />;
+  if (project === undefined && person === undefined) return <CodeWords text={subject} />;
   return (
     <>
       {project === undefined ? (
@@ -66,7 +71,6 @@ function Subject({ act: { subject, project, person } }: { readonly act: ServiceA
   );
 }
 
-const titles = AUDIT.columns;
 const COLUMNS: readonly Column<ServiceAct>[] = [
   { title: titles.when, cell: ({ at }) => <Moment at={at} /> },
   {
@@ -74,11 +78,15 @@ const COLUMNS: readonly Column<ServiceAct>[] = [
     cell: ({ actor, role }) => (
       <>
         {actor}
-        {role !== undefined && <p className="dim mono">{role}</p>}
+        {role !== undefined && (
+          <p className="dim">
+            <CodeWords text={role} />
+          </p>
+        )}
       </>
     ),
   },
-  { title: titles.action, cell: ({ action }) => <code>{action}</code> },
+  { title: titles.action, cell: ({ action }) => <CodeWords text={action} /> },
   { title: titles.subject, cell: (act) => <Subject act={act} /> },
   {
     title: titles.reason,

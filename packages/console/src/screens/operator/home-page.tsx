@@ -1,4 +1,5 @@
 /** Overview of the service: inbox, capacity, today against the median, nodes, workers and ledger. */
+import type { ReactNode } from 'react';
 import type { OperatorDays, OperatorHome } from '../../../../../src/modules/console/operator-shapes.js';
 import { useReadEvery } from '../../api/project-data.js';
 import { grouped, trxRound, usd, usdCents } from '../../format/money.js';
@@ -8,7 +9,7 @@ import { Facts, Lines, type Column } from '../../parts/lines.js';
 import { Loaded } from '../../parts/loaded.js';
 import { Notice } from '../../parts/notice.js';
 import { Page, Section } from '../../parts/page.js';
-import { Status } from '../../parts/status.js';
+import { AllClear, Status } from '../../parts/status.js';
 import { OPERATOR_HOME } from '../../text/home.js';
 import { NAV } from '../../text/nav.js';
 import { inboxKey, InboxNotice } from './inbox-item.js';
@@ -42,9 +43,7 @@ function Inbox({ home: { inbox, checked_at: checkedAt } }: { readonly home: Oper
   return (
     <Section title={text.inbox}>
       {inbox.length === 0 ? (
-        <p>
-          <Status tone="good" icon="good" word={text.allClear} /> <Moment at={checkedAt} />
-        </p>
+        <AllClear word={text.allClear} at={checkedAt} />
       ) : (
         inbox.map((item) => <InboxNotice key={inboxKey(item)} item={item} />)
       )}
@@ -113,8 +112,8 @@ function Service({ figures }: { readonly figures: OperatorHome['last_day'] }) {
 
 interface Figure {
   readonly name: string;
-  readonly today: string;
-  readonly median: string;
+  readonly today: ReactNode;
+  readonly median: ReactNode;
 }
 
 const FIGURES: readonly Column<Figure>[] = [
@@ -137,8 +136,11 @@ function Today() {
 }
 
 function figuresOf({ today, median }: OperatorDays): Figure[] {
-  const cost = (figures: OperatorDays['median']) =>
-    `${trxRound(figures.chain_cost.sun)}, ${usdCents(figures.chain_cost.usd)}`;
+  const cost = ({ chain_cost: { usd: dollars, sun } }: OperatorDays['median']) => (
+    <>
+      {usdCents(dollars)} <span className="dim one-line">{trxRound(sun)}</span>
+    </>
+  );
   return [
     { name: text.revenue, today: usd(today.revenue.credits), median: usd(median.revenue.credits) },
     { name: text.refunds, today: usd(today.refunds.credits), median: usd(median.refunds.credits) },
@@ -154,6 +156,7 @@ const HEADS: readonly Column<Head>[] = [
     title: text.head,
     cell: ({ block_number: block, error }) =>
       block === undefined ? <Status tone="bad" icon="bad" word={error ?? '–'} /> : grouped(block),
+    isFigure: true,
   },
   { title: text.age, cell: ({ age_sec: age }) => (age === undefined ? '–' : span(age)), isFigure: true },
 ];

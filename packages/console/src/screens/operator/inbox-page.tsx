@@ -1,10 +1,9 @@
 /** All inbox items by severity. */
 import type { InboxItem } from '../../../../../src/modules/console/operator-shapes.js';
 import { useReadEvery } from '../../api/project-data.js';
-import { Moment } from '../../parts/figures.js';
 import { Loaded } from '../../parts/loaded.js';
 import { Page, Section } from '../../parts/page.js';
-import { Status } from '../../parts/status.js';
+import { AllClear } from '../../parts/status.js';
 import { InboxNav } from '../../shell/subnav.js';
 import { OPERATOR_HOME } from '../../text/home.js';
 import { NAV } from '../../text/nav.js';
@@ -22,12 +21,7 @@ export function InboxPage() {
         query={inbox}
         lines={6}
         isEmpty={({ items }) => items.length === 0}
-        empty={
-          <p>
-            <Status tone="good" icon="good" word={OPERATOR_HOME.allClear} />{' '}
-            <Moment at={new Date(inbox.dataUpdatedAt).toISOString()} />
-          </p>
-        }
+        empty={<AllClear word={OPERATOR_HOME.allClear} at={new Date(inbox.dataUpdatedAt).toISOString()} />}
       >
         {({ items }) =>
           SEVERITIES.map((severity) => {

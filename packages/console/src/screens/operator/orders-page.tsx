@@ -13,20 +13,28 @@ import { explainPath } from '../explain-page.js';
 import { OrderFilter, useOrderFilter } from '../order/order-filter.js';
 import { orderColumns } from '../order/orders-page.js';
 
-const PROJECT: Column<OperatorOrderLine> = {
-  title: ORDERS.columns.project,
-  cell: ({ project, needs_attention: isOdd }) => (
-    <>
-      {project.name} {isOdd && <Status tone="warn" icon="warn" word={ORDERS.attention} />}
-    </>
-  ),
-};
+/** The project is below the order: a column of its own would not fit a common screen. */
+function columnsOf(): Column<OperatorOrderLine>[] {
+  const [order, ...rest] = orderColumns<OperatorOrderLine>(({ project }) => project.id);
+  if (order === undefined) return rest;
+  const withProject: Column<OperatorOrderLine> = {
+    title: order.title,
+    cell: (line) => (
+      <>
+        {order.cell(line)}
+        <p className="dim">{line.project.name}</p>
+        {line.needs_attention && <Status tone="warn" icon="warn" word={ORDERS.attention} />}
+      </>
+    ),
+  };
+  return [withProject, ...rest];
+}
+
+const COLUMNS = columnsOf();
 
 export function OperatorOrdersPage() {
   const { query: filter, isFiltered } = useOrderFilter();
   const orders = usePages<OperatorOrderLine>(['orders'], '/api/operator/orders', filter);
-  const columns = [...orderColumns<OperatorOrderLine>(({ project }) => project.id)];
-  columns.splice(1, 0, PROJECT);
   return (
     <Page
       title={NAV.orders}
@@ -40,7 +48,7 @@ export function OperatorOrdersPage() {
       <OrderFilter />
       <LoadedPages query={orders} empty={<p>{isFiltered ? ORDERS.emptyFiltered : ORDERS.emptyService}</p>}>
         {(items) => (
-          <Lines caption={ORDERS.caption} columns={columns} items={items} keyOf={({ id }) => id.toString()} />
+          <Lines caption={ORDERS.caption} columns={COLUMNS} items={items} keyOf={({ id }) => id.toString()} />
         )}
       </LoadedPages>
     </Page>

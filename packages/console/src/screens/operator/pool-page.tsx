@@ -13,8 +13,11 @@ import { NAV } from '../../text/nav.js';
 import { POOL } from '../../text/operating.js';
 
 const SUN_PER_TRX = 1_000_000;
+const ACTIVE = 'active';
 
 type Wallet = PoolShape['wallets'][number];
+const whole = (sun: number) => <span className="one-line">{trxRound(sun)}</span>;
+
 const titles = POOL.columns;
 const WALLETS: readonly Column<Wallet>[] = [
   {
@@ -31,18 +34,18 @@ const WALLETS: readonly Column<Wallet>[] = [
     cell: ({ status, pause_reason: reason }) => (
       <>
         <Status
-          tone={status === POOL.active ? 'good' : 'warn'}
-          icon={status === POOL.active ? 'good' : 'warn'}
-          word={status}
+          tone={status === ACTIVE ? 'good' : 'warn'}
+          icon={status === ACTIVE ? 'good' : 'warn'}
+          word={POOL.statuses[status] ?? status}
         />
         {reason !== undefined && <p className="dim">{reason}</p>}
       </>
     ),
   },
-  { title: titles.staked, cell: ({ staked_sun: sun }) => trxRound(sun), isFigure: true },
-  { title: titles.sold, cell: ({ delegated_sun: sun }) => trxRound(sun), isFigure: true },
-  { title: titles.free, cell: ({ free_sun: sun }) => trxRound(sun), isFigure: true },
-  { title: titles.balance, cell: ({ balance_sun: sun }) => trxRound(sun), isFigure: true },
+  { title: titles.staked, cell: ({ staked_sun: sun }) => whole(sun), isFigure: true },
+  { title: titles.sold, cell: ({ delegated_sun: sun }) => whole(sun), isFigure: true },
+  { title: titles.free, cell: ({ free_sun: sun }) => whole(sun), isFigure: true },
+  { title: titles.balance, cell: ({ balance_sun: sun }) => whole(sun), isFigure: true },
   { title: titles.read, cell: ({ read_at: at }) => (at === undefined ? '–' : <Moment at={at} />) },
 ];
 

@@ -99,6 +99,7 @@ function priceColumns(fee: number | undefined, change: ((row: PriceLine) => void
             <p className="dim">{row.warning}</p>
           </>
         ),
+      isFigure: true,
     },
     ...(change === undefined
       ? []

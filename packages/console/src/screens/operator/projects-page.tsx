@@ -20,7 +20,7 @@ import { PROJECTS } from '../../text/projects.js';
 const titles = PROJECTS.columns;
 const NAMES = ['name', 'state'] as const;
 const FIELDS: readonly FilterField<(typeof NAMES)[number]>[] = [
-  { name: 'name', label: PROJECTS.filter.name, lengthMax: 100 },
+  { name: 'name', label: PROJECTS.filter.name, lengthMax: 100, isWide: true },
   {
     name: 'state',
     label: titles.state,

@@ -12,7 +12,9 @@ import { Amount } from '../../parts/figures.js';
 import { Facts, Lines, type Column } from '../../parts/lines.js';
 import { Loaded } from '../../parts/loaded.js';
 import { Page, Section } from '../../parts/page.js';
+import { COMMON } from '../../text/common.js';
 import { NAV } from '../../text/nav.js';
+import { OPERATOR_HOME } from '../../text/home.js';
 import { REPORTS } from '../../text/operating.js';
 
 const BYS = ['day', 'project', 'wallet'] as const;
@@ -68,11 +70,16 @@ function Choice({
     <form className="filter" onSubmit={show}>
       <TextInput
         type="date"
-        label={REPORTS.from}
+        label={COMMON.filter.from}
         value={from}
         onChange={(event) => setFrom(event.currentTarget.value)}
       />
-      <TextInput type="date" label={REPORTS.to} value={to} onChange={(event) => setTo(event.currentTarget.value)} />
+      <TextInput
+        type="date"
+        label={COMMON.filter.to}
+        value={to}
+        onChange={(event) => setTo(event.currentTarget.value)}
+      />
       <label className="filter-field">
         <span>{REPORTS.by}</span>
         <select value={by} onChange={(event) => setBy(event.currentTarget.value)}>
@@ -84,7 +91,7 @@ function Choice({
         </select>
       </label>
       <Button type="submit" variant="default">
-        {REPORTS.show}
+        {COMMON.filter.apply}
       </Button>
     </form>
   );
@@ -97,22 +104,29 @@ interface Row {
   readonly figures: ReportFigures;
 }
 
+const withTrx = (figure: string, amount: string) => (
+  <>
+    <span className="one-line">{figure}</span> <span className="dim one-line">{assetText(amount, 'TRX')}</span>
+  </>
+);
+
 const titles = REPORTS.columns;
 const COLUMNS: readonly Column<Row>[] = [
-  { title: titles.key, cell: ({ name }) => <strong>{name}</strong> },
+  { title: titles.key, cell: ({ name }) => <strong className="report-group">{name}</strong> },
   { title: titles.revenue, cell: ({ figures }) => usd(figures.revenue.credits), isFigure: true },
   { title: titles.refunds, cell: ({ figures }) => usd(figures.refunds.credits), isFigure: true },
   { title: titles.compensations, cell: ({ figures }) => usd(figures.compensations.credits), isFigure: true },
   {
     title: titles.cost,
-    cell: ({ figures }) => `${assetText(figures.chain_cost_trx, 'TRX')}, ${usdCents(figures.chain_cost_usd)}`,
+    cell: ({ figures }) => withTrx(usdCents(figures.chain_cost_usd), figures.chain_cost_trx),
     isFigure: true,
   },
   { title: titles.margin, cell: ({ figures }) => usdCents(figures.margin_usd), isFigure: true },
   { title: titles.energy, cell: ({ figures }) => grouped(figures.energy_hours), isFigure: true },
   {
     title: titles.free,
-    cell: ({ figures }) => `${grouped(figures.free_top_up_energy)}, ${assetText(figures.free_top_up_cost_trx, 'TRX')}`,
+    cell: ({ figures }) =>
+      withTrx(OPERATOR_HOME.energyOf(grouped(figures.free_top_up_energy)), figures.free_top_up_cost_trx),
     isFigure: true,
   },
   { title: titles.idle, cell: ({ figures }) => grouped(figures.idle_energy_hours), isFigure: true },

@@ -1,6 +1,7 @@
 /** Details of an order for the operator only: legs, attempts with evidence, and sends. */
 import type { OperatorOrder } from '../../../../../src/modules/console/data-shapes.js';
 import { grouped, trx } from '../../format/money.js';
+import { sentenceText } from '../../format/sentence.js';
 import { Groups, Moment } from '../../parts/figures.js';
 import { Lines, type Column } from '../../parts/lines.js';
 import { Section } from '../../parts/page.js';
@@ -41,7 +42,8 @@ export function OperatorSection({ operator }: { readonly operator: OperatorOrder
   return (
     <Section isSecondary title={ORDER.sections.operator} note={operator.project.name}>
       <p>
-        {operator.needs_attention && <Status tone="warn" icon="warn" word={ORDERS.attention} />} {operator.standing}
+        {operator.needs_attention && <Status tone="warn" icon="warn" word={ORDERS.attention} />}{' '}
+        {sentenceText(operator.standing)}
       </p>
       <h3>{text.legs}</h3>
       <Lines caption={text.legs} columns={LEGS} items={operator.legs} keyOf={({ leg_no: leg }) => leg.toString()} />
