@@ -32,6 +32,7 @@ it.each([
   ['Accepted; $0.877500 charged.', 'Accepted; $0.8775 charged.'],
   ['$12.000000 returned: the full charge.', '$12.00 returned: the full charge.'],
   ['bank transfer 100 s', 'bank transfer 100 s'],
+  ['It burnt 6.528500 TRX: 130 285 energy was needed.', 'It burnt 6.5285 TRX: 130,285 energy was needed.'],
   ['Reclaimed at 2026-11-29 19:13:57Z by the clock', 'Reclaimed at 2026-11-29 19:13:57 UTC by the clock'],
 ])('the sentence of the API “%s” is shown as “%s”', (text, shown) => {
   expect(sentenceText(text)).toBe(shown);

@@ -13,7 +13,8 @@ import type {
 } from '../../../../src/modules/console/explanation-shapes.js';
 import { post } from '../api/client.js';
 import { useReadEvery } from '../api/project-data.js';
-import { grouped, groupedIn, trx } from '../format/money.js';
+import { grouped, trx } from '../format/money.js';
+import { sentenceText } from '../format/sentence.js';
 import { Groups, Moment } from '../parts/figures.js';
 import { Form } from '../parts/form.js';
 import { Facts, Lines, type Column } from '../parts/lines.js';
@@ -132,7 +133,7 @@ function Answered({ shape: { answer, error }, projectId }: AnsweredProps) {
   }
   return (
     <>
-      <p className="lead">{groupedIn(answer.sentence)}</p>
+      <p className="lead">{sentenceText(answer.sentence)}</p>
       {!answer.solid && <p className="dim">{text.notFinal}</p>}
       <Section title={text.causes}>
         {answer.causes.map((cause) => (
@@ -158,8 +159,8 @@ function Cause({ cause, projectId }: { readonly cause: ExplainedCause; readonly 
   const { code, sentence, next, burn_sun: burn, order_key: key, txid } = cause;
   return (
     <div className="explained-cause">
-      <p>{groupedIn(sentence)}</p>
-      <p>→ {groupedIn(next)}</p>
+      <p>{sentenceText(sentence)}</p>
+      <p>→ {sentenceText(next)}</p>
       <Facts
         of={[
           [text.code, <code key="code">{code}</code>],

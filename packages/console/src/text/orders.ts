@@ -167,7 +167,7 @@ export const ORDER = {
     caption: 'Deliveries to your webhooks',
     columns: { to: 'To', type: 'Event', status: 'Status', tries: 'Attempts', last: 'Last answer' },
     status: { pending: 'Waiting', delivered: 'Delivered', failed: 'Failed', dropped: 'Dropped' },
-    resend: 'Resend',
+    resend: 'Send again',
     resent: 'Queued for another attempt.',
   },
   raw: { json: 'As in the API', curl: 'As a curl command', copyJson: 'Copy the JSON', copyCurl: 'Copy the command' },
