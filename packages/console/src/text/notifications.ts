@@ -7,7 +7,7 @@ export const NOTIFICATIONS = {
   sectionNote: (email: string) => `To ${email}`,
   legend: 'E-mail me about',
   kinds: {
-    balance: ['A low balance', 'The balance fell below the low balance warning of the project.'],
+    balance: ['A low balance', 'The balance fell below the threshold in the project’s settings.'],
     deposits: ['Deposits', 'Credited, or held until your operator has checked.'],
     orders: ['Orders that need attention', 'Orders with an open outcome, and refunded orders.'],
     auto_delegations: ['Paused auto-delegations', 'An address is no longer supplied, with the reason.'],

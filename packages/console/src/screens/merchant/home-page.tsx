@@ -4,6 +4,7 @@ import type { MerchantHome } from '../../../../../src/modules/console/integratio
 import { useArrivals } from '../../api/arrivals.js';
 import { useProjectData } from '../../api/project-data.js';
 import { grouped, usd } from '../../format/money.js';
+import { sentenceText } from '../../format/sentence.js';
 import { dayBefore, everyDay, span } from '../../format/time.js';
 import { Chart } from '../../parts/chart.js';
 import { Amount, Groups, Moment } from '../../parts/figures.js';
@@ -141,7 +142,11 @@ function Needs({ home: { needs_you: needs, checked_at: checkedAt } }: { readonly
           const { kind, says, subject, since } = need;
           const path = mendedAt(need);
           return (
-            <Notice key={`${kind} ${subject ?? ''}`} tone="warn" title={says}>
+            <Notice
+              key={`${kind} ${subject ?? ''}`}
+              tone="warn"
+              title={subject === undefined ? sentenceText(says) : says}
+            >
               {since !== undefined && (
                 <p className="dim">
                   {HOME.since} <Moment at={since} />
