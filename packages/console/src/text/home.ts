@@ -41,7 +41,7 @@ export const HOME = {
     title: 'Your first delivery',
     note: 'Live: the transactions that we send, and the chain’s answers.',
     steps: ['Accepted and charged', 'Sent to the chain', 'In a block: the energy is available', 'Final'],
-    waiting: 'waiting',
+    waiting: 'Waiting',
     inBlock: (block: string) => `block ${block}`,
     blocksLeft: (blocks: number) =>
       blocks === 1 ? 'one more block until it is final' : `${blocks.toString()} more blocks until it is final`,

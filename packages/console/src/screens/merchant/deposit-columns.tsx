@@ -1,6 +1,6 @@
 /** Columns shared by every list of deposits. */
 import type { DepositShape } from '../../../../../src/modules/console/data-shapes.js';
-import { assetText, grouped } from '../../format/money.js';
+import { assetText, grouped, rateText } from '../../format/money.js';
 import { Amount, Groups, Moment } from '../../parts/figures.js';
 import type { Column } from '../../parts/lines.js';
 import { DepositStatus } from '../../parts/status.js';
@@ -36,7 +36,7 @@ export const DEPOSIT_COLUMNS: readonly Column<DepositShape>[] = [
       ) : (
         <>
           <Amount credits={credited.credits} isSigned />
-          {usdRate !== undefined && <p className="dim">{TOP_UP.arriving.atRate(usdRate, asset)}</p>}
+          {usdRate !== undefined && <p className="dim">{TOP_UP.arriving.atRate(rateText(usdRate), asset)}</p>}
         </>
       ),
   },

@@ -2,7 +2,7 @@ import { Link } from 'wouter';
 import type { LedgerLine } from '../../../../../src/modules/console/data-shapes.js';
 import { withQuery } from '../../api/client.js';
 import { usePages } from '../../api/project-data.js';
-import { assetText } from '../../format/money.js';
+import { assetText, rateText } from '../../format/money.js';
 import { sentenceText } from '../../format/sentence.js';
 import { dayAfter } from '../../format/time.js';
 import { Amount, Groups, Moment } from '../../parts/figures.js';
@@ -61,7 +61,9 @@ function columnsOf(projectId: string): Column<LedgerLine>[] {
           <strong>{LEDGER.kinds[line.kind]}</strong>
           {line.description !== LEDGER.kinds[line.kind] && <p className="dim">{sentenceText(line.description)}</p>}
           {line.asset_amount !== undefined && line.asset !== undefined && (
-            <p className="dim">{LEDGER.atRate(assetText(line.asset_amount, line.asset), line.usd_rate ?? '1')}</p>
+            <p className="dim">
+              {LEDGER.atRate(assetText(line.asset_amount, line.asset), rateText(line.usd_rate ?? '1'))}
+            </p>
           )}
         </>
       ),
