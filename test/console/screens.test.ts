@@ -1,6 +1,6 @@
 // Every screen in both themes: axe finds nothing, no script fails, and the policy refuses nothing. Figures align with
-// their column heads, and no page scrolls sideways down to 320 px. With SCREENS=folder it also saves a picture of each
-// in each width and theme (SCREENS=.cache/screens npm run test:console -- screens).
+// their column heads. No page scrolls sideways down to 320 px, and no table from 1280 px on. With SCREENS=folder it
+// also saves a picture of each in each width and theme (SCREENS=.cache/screens npm run test:console -- screens).
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { newOwner } from '../support/chain/order-chain.js';
@@ -11,6 +11,8 @@ import { View } from './view.js';
 
 const WIDTHS = [360, 390, 768, 1280, 1440] as const;
 const NARROWEST = 320;
+/** From this width on, tables do not scroll. */
+const WIDE = 1280;
 /** In the dark theme, times show their whole date, which needs more room. */
 const DAYS_AHEAD = 3;
 const LOG_LIMIT_MS = 30_000;
@@ -86,17 +88,19 @@ describe.each(SCREENS)('$name', (screen) => {
       expect(await view.axe()).toEqual([]);
       const overflowing: number[] = [];
       const misaligned: string[] = [];
+      const scrolling: string[] = [];
       // The widest of the common fonts, which a plain Debian has.
       await view.useFont('DejaVu Sans');
       for (const width of [...WIDTHS, NARROWEST]) {
         await view.page.setViewportSize({ width, height: width < 768 ? 780 : 900 });
         if ((await view.overflow()) > 0) overflowing.push(width);
         misaligned.push(...(await view.misaligned()));
+        if (width >= WIDE) scrolling.push(...(await view.scrolling()));
         if (folder === undefined || width === NARROWEST) continue;
         const path = join(folder, `${screen.name}-${width.toString()}-${theme}.png`);
         await view.page.screenshot({ path, fullPage: true });
       }
-      expect([overflowing, misaligned, view.faults]).toEqual([[], [], []]);
+      expect([overflowing, misaligned, scrolling, view.faults]).toEqual([[], [], [], []]);
     } finally {
       await view.close();
     }

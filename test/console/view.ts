@@ -99,6 +99,21 @@ export class View {
     });
   }
 
+  /** Returns the captions of the tables that scroll inside their frame. */
+  async scrolling(): Promise<string[]> {
+    return this.page.evaluate(() => {
+      interface Frame {
+        readonly scrollWidth: number;
+        readonly clientWidth: number;
+        querySelector(selector: string): { readonly textContent: string } | null;
+      }
+      const page = globalThis as unknown as { document: { querySelectorAll(selector: string): Iterable<Frame> } };
+      return [...page.document.querySelectorAll('.lines-frame')]
+        .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+        .map((frame) => frame.querySelector('caption')?.textContent ?? '');
+    });
+  }
+
   /** Returns the table figures that do not align with their column heads, as text; empty without any. */
   async misaligned(): Promise<string[]> {
     return this.page.evaluate(() => {
