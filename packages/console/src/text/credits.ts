@@ -4,7 +4,7 @@ export const CREDITS = {
   title: (project: string) => `Book credits for ${project}`,
   kind: 'Kind of booking',
   topup: 'Payment',
-  topupNote: 'The merchant paid other than on chain.',
+  topupNote: 'The merchant paid off chain, such as by bank transfer.',
   add: 'Correction: add credits',
   addNote: 'Something was charged or left out by mistake.',
   takeOff: 'Correction: deduct credits',

@@ -33,7 +33,7 @@ export const GO_LIVE = {
       how: 'Create one and send it a test. A change of a webhook starts this step again.',
     },
     can_pay: {
-      words: 'Hold credits for an order',
+      words: 'Have credits for an order',
       how: 'Top up, or ask your operator for other terms.',
     },
     low_balance: {
@@ -41,7 +41,7 @@ export const GO_LIVE = {
       how: 'Set it to some days of spending. The warning is an event; choose e-mails under Notifications.',
     },
     daily_cap: {
-      words: 'Limit what a mistake can cost by a daily cap',
+      words: 'Limit the cost of a mistake by a daily cap',
       how: 'Set it well above an ordinary day, for the project or for each key that buys.',
     },
     people: {

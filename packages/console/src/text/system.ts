@@ -2,7 +2,7 @@
 import type { ActKind } from '../../../../src/domain/act-kinds.js';
 
 export const SYSTEM = {
-  lead: 'The state of the service by its database. This page contacts no node, Redis or process.',
+  lead: 'The state of the service, as its database records it. This page contacts no node, Redis or process.',
   sections: {
     nodes: 'Nodes',
     workers: 'Workers',
