@@ -45,7 +45,7 @@ export const PURCHASE = {
   },
   off: {
     title: 'Purchases in the console are off',
-    lead: 'An owner turns them on by setting a daily cap.',
+    lead: 'An owner turns them on with a daily cap.',
     link: 'Set the cap',
   },
   capLeft: (left: string, cap: string) => `${left} of today’s ${cap} for purchases in the console are left.`,

@@ -112,5 +112,5 @@ function columnsOf(projectId: string): Column<AutoDelegationShape>[] {
 
 function Reason({ of }: { readonly of: AutoDelegationShape }) {
   const reason = reasonOf(of);
-  return reason === undefined ? null : <p className="dim">{reason}</p>;
+  return reason === undefined ? null : <p className="dim pause-reason">{reason}</p>;
 }

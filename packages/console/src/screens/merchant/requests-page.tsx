@@ -14,8 +14,15 @@ import { IntegrationNav } from '../../shell/subnav.js';
 const titles = REQUESTS.columns;
 const COLUMNS: readonly Column<RefusedShape>[] = [
   { title: titles.when, cell: ({ at }) => <Moment at={at} /> },
-  { title: titles.request, cell: ({ method, path }) => <code>{`${method} ${path}`}</code> },
-  { title: titles.answer, cell: ({ status, error }) => <CodeWords text={`${status.toString()} ${error}`} /> },
+  { title: titles.request, cell: ({ method, path }) => <code className="request-line">{`${method} ${path}`}</code> },
+  {
+    title: titles.answer,
+    cell: ({ status, error }) => (
+      <>
+        <code>{status}</code> <CodeWords text={error} />
+      </>
+    ),
+  },
   {
     title: titles.reason,
     cell: ({ reason, omitted, request_id: requestId }) => (

@@ -58,7 +58,7 @@ const ADDRESS = /^T\w{33}$/;
 /** The name of the subject above its id. */
 function Subject({ act: { subject, project, person } }: { readonly act: ServiceAct }) {
   if (ADDRESS.test(subject)) return <Groups text={subject} name={titles.subject} withoutCopy />;
-  if (project === undefined && person === undefined) return <CodeWords text={subject} />;
+  if (project === undefined && person === undefined) return <span className="mono">{subject}</span>;
   return (
     <>
       {project === undefined ? (
