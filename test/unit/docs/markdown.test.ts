@@ -33,6 +33,12 @@ test('shows code verbatim, without markup', () => {
   expect(html('`[a](b.md) **c** <d>`')).toBe('<p><code>[a](b.md) **c** &lt;d&gt;</code></p>');
 });
 
+test('a large number stays on one line, and code keeps its spaces', () => {
+  expect(html('about 65 000 of 10 000 000, in `1 000`')).toBe(
+    '<p>about 65\u00a0000 of 10\u00a0000\u00a0000, in <code>1 000</code></p>',
+  );
+});
+
 test('links a target that is shown, and writes other links as text', () => {
   expect(html('[a `b`](c.md), [d](../src/e.ts)')).toBe('<p><a href="/docs/c">a <code>b</code></a>, d</p>');
 });

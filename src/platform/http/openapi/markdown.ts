@@ -10,6 +10,11 @@ export function escapeHtml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 }
 
+/** Keeps the groups of a large number such as 65 000 on one line. */
+export function keepNumbers(text: string): string {
+  return text.replaceAll(/\b\d{1,3}(?: \d{3})+\b/g, (number) => number.replaceAll(' ', '\u00a0'));
+}
+
 export function titleOf(text: string): string {
   return /^# (.+)$/m.exec(text)?.[1] ?? '';
 }
@@ -95,7 +100,7 @@ function tableOf([head = '', , ...rows]: readonly string[], linkTo: LinkTo): str
 function inline(text: string, linkTo: LinkTo): string {
   const code: string[] = [];
   const bare = text.replaceAll(/`([^`]+)`/g, (_, inside: string) => `\0${(code.push(inside) - 1).toString()}\0`);
-  return escapeHtml(bare)
+  return escapeHtml(keepNumbers(bare))
     .replaceAll(/\*\*(.+?)\*\*/g, '<b>$1</b>')
     .replaceAll(/(?<![\w*])\*([^*\s][^*]*)\*(?![\w*])/g, '<i>$1</i>')
     .replaceAll(/\[([^[\]]+)\]\(([^)\s]+)\)/g, (_, shown: string, target: string) => {

@@ -1,7 +1,7 @@
 /** Renders each operation of the OpenAPI document as a page, in HTML and in Markdown. */
 import { invariant } from '../../../domain/errors.js';
 import type { JsonSchema } from '../body/member-rules.js';
-import { escapeHtml as escape } from './markdown.js';
+import { escapeHtml as escape, keepNumbers } from './markdown.js';
 import { samplesOf, type RequestSample } from './request-samples.js';
 
 interface Document {
@@ -124,8 +124,8 @@ function operationHtml(
     row([
       `<code>${escape(name)}</code>`,
       escape(place),
-      required === true ? 'yes' : 'no',
-      `${escape(description)}${limits(schema)}`,
+      required === true ? 'required' : 'optional',
+      `${escape(keepNumbers(description))}${limits(schema)}`,
     ]),
   );
   return [
@@ -134,7 +134,7 @@ function operationHtml(
     paragraphs(operation.description),
     parameters.length === 0
       ? ''
-      : `<h2 id="parameters">Parameters</h2>${table(['name', 'in', 'required', 'meaning'], parameters)}`,
+      : `<h2 id="parameters">Parameters</h2>${table(['name', 'in', 'presence', 'meaning'], parameters)}`,
     operation.requestBody === undefined
       ? ''
       : `<h2 id="request">Request</h2>${contentHtml(operation.requestBody.content, document, IN_REQUESTS)}`,
@@ -240,7 +240,7 @@ function membersHtml(schema: SchemaObject, document: Document, presence: Presenc
       `<code>${escape(name)}</code>`,
       escape(typeName(member)),
       presence[required?.includes(name) === true ? 0 : 1],
-      `${escape(member.description ?? '')}${limits(member)}${nested(member, document, presence)}`,
+      `${escape(keepNumbers(member.description ?? ''))}${limits(member)}${nested(member, document, presence)}`,
     ]),
   );
   const forms = (oneOf ?? []).map(({ title, required: sent }) => `${title ?? ''} (${(sent ?? []).join(', ')})`);
@@ -283,7 +283,7 @@ function limits(schema: SchemaObject): string {
 }
 
 function table(heads: readonly string[], rows: readonly string[]): string {
-  return `<table><tr>${heads.map((head) => `<th>${head}</th>`).join('')}</tr>${rows.join('')}</table>`;
+  return `<table class="members"><tr>${heads.map((head) => `<th>${head}</th>`).join('')}</tr>${rows.join('')}</table>`;
 }
 
 function row(cells: readonly string[]): string {
@@ -294,6 +294,6 @@ function row(cells: readonly string[]): string {
 function paragraphs(text: string): string {
   return text
     .split(/\n\n+/)
-    .map((part) => `<p>${escape(part).replace(/`([^`]+)`/g, '<code>$1</code>')}</p>`)
+    .map((part) => `<p>${escape(keepNumbers(part)).replace(/`([^`]+)`/g, '<code>$1</code>')}</p>`)
     .join('');
 }

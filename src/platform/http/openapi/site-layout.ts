@@ -25,7 +25,10 @@ summary{cursor:pointer;font-weight:600;margin:.4rem 0}small{color:var(--faint)}
 .tabs input:nth-of-type(5):checked~pre:nth-of-type(5){display:block}
 #hits{list-style:none;margin:0;padding:0 1rem}#hits li{padding:.35rem 0;border-bottom:1px solid var(--line)}
 @media(min-width:60rem){.site{display:grid;grid-template-columns:18rem minmax(0,1fr)}main{grid-column:2;grid-row:1;padding:1rem 2rem}
-nav{grid-column:1;grid-row:1;border-top:0;border-right:1px solid var(--line)}header .to-nav{display:none}}`;
+nav{grid-column:1;grid-row:1;border-top:0;border-right:1px solid var(--line)}header .to-nav{display:none}}
+@media(max-width:40rem){pre:has(button){padding-top:2.2rem}.members,.members tbody{display:block}.members tr:first-child{display:none}
+.members tr{display:flex;flex-wrap:wrap;border:1px solid var(--line);border-bottom:0}.members tr:last-child{border-bottom:1px solid var(--line)}
+.members td{border:0;min-width:0;overflow-wrap:anywhere}.members td:last-child{flex:1 0 100%}}`;
 
 const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
