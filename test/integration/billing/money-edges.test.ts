@@ -3,6 +3,7 @@ import type pg from 'pg';
 import { until } from '../../../packages/local/src/wait.js';
 import { TEST_ADDRESSES } from '../../../src/domain/test-addresses.js';
 import { credits } from '../../../src/domain/units.js';
+import { sleep } from '../../../src/platform/support/clock.js';
 import { ClockWatch } from '../../../src/modules/fulfilment/loop/clock-watch.js';
 import { pruneTestOrders } from '../../../src/modules/test-projects/retention.js';
 import { verifyRecords } from '../../../src/modules/verify/verify.js';
@@ -233,6 +234,35 @@ describe('the spending of a day, after a clock a day ahead', () => {
       await watch.recountSpending();
       expect(await spent(held)).toBe(PRICE);
     }
+  });
+
+  test('is counted from a day of many charges without making purchases wait', async () => {
+    const customer = await customerWith(100_000_000_000n, { kind: 'prepaid' });
+    expect(await order(customer, 'a')).toBe(202);
+    await admin(async (client) => {
+      await client.query('ALTER FUNCTION charges_of_day RENAME TO few_charges');
+      // The charges of the day up to now take longer to read than a purchase waits for a lock.
+      await client.query(`CREATE FUNCTION charges_of_day(p_project uuid, p_day date, p_after bigint, p_to bigint)
+        RETURNS TABLE (key_id uuid, auto_id bigint, credits bigint) LANGUAGE plpgsql AS $$
+        BEGIN
+          IF p_after = 0 THEN PERFORM pg_sleep(6); END IF;
+          RETURN QUERY SELECT * FROM few_charges(p_project, p_day, p_after, p_to);
+        END $$`);
+      await client.query('UPDATE credit_account SET spent_credits = 0 WHERE project_id = $1', [customer.merchant]);
+    });
+    const counted = fixture.api.database.query('SELECT recount_spending($1)', [customer.merchant]);
+    await sleep(1000);
+    expect(await order(customer, 'b')).toBe(202);
+    await counted;
+    const [row] = await fixture.api.database.query<{ spent: bigint }>(
+      'SELECT spent_credits AS spent FROM credit_account WHERE project_id = $1',
+      [customer.merchant],
+    );
+    expect(row).toEqual({ spent: 2n * PRICE });
+    await admin(async (client) => {
+      await client.query('DROP FUNCTION charges_of_day');
+      await client.query('ALTER FUNCTION few_charges RENAME TO charges_of_day');
+    });
   });
 
   const waiting = async (): Promise<number> => {

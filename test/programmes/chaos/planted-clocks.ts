@@ -286,6 +286,15 @@ export const PLANTED_CLOCKS: readonly PlantedBug[] = [
     test: money('counts for every project, although another session holds the balance of one'),
   },
   {
+    name: 'a day of many charges is counted under the locks of its purchases',
+    changes: one(
+      SCHEMA,
+      'BEGIN\n  SELECT json_agg(c) INTO v_counted',
+      'BEGIN\n  PERFORM FROM api_key k WHERE k.project_id = p_project FOR NO KEY UPDATE;\n  SELECT json_agg(c) INTO v_counted',
+    ),
+    test: money('is counted from a day of many charges without making purchases wait'),
+  },
+  {
     name: 'a check of the clock that failed counts as a reading',
     changes: one(
       WATCH,

@@ -1,6 +1,7 @@
 -- The charges of a project on one UTC day that were not refunded, with the key that paid and the auto-delegation that
--- bought. A purchase's request id equals its key; a caller's own order under such a key is no purchase.
-CREATE OR REPLACE FUNCTION charges_of_day(p_project uuid, p_day date) RETURNS TABLE (key_id uuid, auto_id bigint, credits bigint)
+-- bought. A purchase's request id equals its key; a caller's own order under such a key is no purchase. Only entries after
+-- p_after up to p_to.
+CREATE OR REPLACE FUNCTION charges_of_day(p_project uuid, p_day date, p_after bigint, p_to bigint) RETURNS TABLE (key_id uuid, auto_id bigint, credits bigint)
 LANGUAGE sql STABLE AS $$
   SELECT coalesce(c.api_key_id, c.project_id), CASE WHEN b.key ~ '^auto_[0-9]{1,18}_[0-9]{1,18}$' AND b.key = b.request_id
       THEN split_part(b.key, '_', 2)::bigint END, -c.credits
@@ -9,7 +10,7 @@ LANGUAGE sql STABLE AS $$
       UNION ALL SELECT x.key, x.request_id FROM order_extension x
        WHERE x.order_id = c.order_id AND c.entry_key = 'charge:' || x.order_id || ':ext:' || x.number) b
    WHERE c.project_id = p_project AND c.kind = 'charge' AND c.created_at >= p_day::timestamp AT TIME ZONE 'UTC'
-     AND c.created_at < (p_day + 1)::timestamp AT TIME ZONE 'UTC'
+     AND c.created_at < (p_day + 1)::timestamp AT TIME ZONE 'UTC' AND c.id > p_after AND c.id <= p_to
      AND NOT EXISTS (SELECT FROM credit_entry r WHERE r.entry_key = 'refund:' || c.order_id)
 $$;
 
