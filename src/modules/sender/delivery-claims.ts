@@ -36,7 +36,8 @@ const PARTS = `(VALUES (false), (true)) part(is_replay)`;
 
 /**
  * Makes endpoints due that have deliveries written since the last pass. A slowed endpoint is due after its rest, or
- * immediately for the owner's request. Rows are locked in one order, so that senders cannot deadlock.
+ * immediately for the owner's request. A held endpoint is due before its lease ends, whatever its rest: its release may
+ * have looked for deliveries before this one was written. Rows are locked in one order, so that senders cannot deadlock.
  */
 const MAKE_NEW_DUE = {
   name: 'take_fresh_deliveries',
@@ -47,7 +48,7 @@ const MAKE_NEW_DUE = {
     by_endpoint AS (SELECT endpoint_id, bool_or(is_requested) AS is_requested FROM seen GROUP BY endpoint_id),
     woken AS (SELECT endpoint_id FROM webhook_state WHERE endpoint_id IN (SELECT endpoint_id FROM by_endpoint)
        ORDER BY endpoint_id FOR NO KEY UPDATE)
-    UPDATE webhook_state s SET due_at = least(s.due_at,
+    UPDATE webhook_state s SET due_at = least(s.due_at, s.lease_until - interval '1 microsecond',
         clock_timestamp() + CASE WHEN b.is_requested THEN interval '0' ELSE ${PROBE_REST} END)
       FROM woken JOIN by_endpoint b USING (endpoint_id)
      WHERE s.endpoint_id = woken.endpoint_id RETURNING s.endpoint_id`,

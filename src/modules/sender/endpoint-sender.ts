@@ -39,6 +39,13 @@ export class EndpointSender implements ClaimedEndpoint {
     return !this.isPostponed || this.openPlaces.size === 0;
   }
 
+  /** Takes over a new claim of this endpoint: it has new deliveries. */
+  claimAgain(fence: number, isFailing: boolean): void {
+    this.fence = fence;
+    this.isFailing = isFailing;
+    this.needsRead = true;
+  }
+
   /**
    * Returns the request for due deliveries. A slowed endpoint gets one probe per claim, besides requested deliveries,
    * and rests after its release.

@@ -116,7 +116,7 @@ export class SenderLoop implements BeforeApplicationShutdown, OnModuleDestroy {
       for (const { id, fence } of await this.deliveryClaims.claim(most, areFailing)) {
         const known = this.senders.get(id);
         if (known === undefined) this.addSender(new EndpointSender(id, fence, areFailing));
-        else Object.assign(known, { fence, isWanting: true, isFailing: areFailing });
+        else known.claimAgain(fence, areFailing);
       }
     }
   }

@@ -6,6 +6,7 @@ const attempt = (title: string): NamedTest => ({ file: 'integration/webhooks/web
 const failing = (title: string): NamedTest => ({ file: 'integration/webhooks/webhooks-failing.test.ts', title });
 const waiting = (title: string): NamedTest => ({ file: 'integration/webhooks/webhooks-waiting.test.ts', title });
 const acts = (title: string): NamedTest => ({ file: 'integration/webhooks/webhooks-bounds.test.ts', title });
+const beside = (title: string): NamedTest => ({ file: 'integration/webhooks/webhooks-beside.test.ts', title });
 const CLAIMS = 'modules/sender/delivery-claims.ts';
 
 export const PLANTED_WEBHOOKS: readonly PlantedBug[] = [
@@ -58,6 +59,16 @@ export const PLANTED_WEBHOOKS: readonly PlantedBug[] = [
     name: 'an endpoint that is slowed down is tried with its retries first',
     changes: one(CLAIMS, 'ORDER BY (v.is_failing AND d.attempts > 0),', 'ORDER BY (v.is_failing AND d.attempts = 0),'),
     test: waiting('probes a slowed-down endpoint with an untried event, otherwise with the longest overdue retry'),
+  },
+  {
+    name: 'a new event waits for a slow answer of its endpoint',
+    changes: one('modules/sender/endpoint-sender.ts', 'this.needsRead = true;', ''),
+    test: beside('a new event is sent beside a slow answer of its endpoint'),
+  },
+  {
+    name: 'the release of a slowed endpoint forgets an event that another sender saw',
+    changes: one(CLAIMS, `least(s.due_at, s.lease_until - interval '1 microsecond',`, 'least(s.due_at,'),
+    test: beside('an event that another sender sees during the release of its slowed endpoint is due after the rest'),
   },
   {
     name: 'a resend rests with its endpoint',
