@@ -13,7 +13,7 @@ import { Metrics } from '../../platform/observability/metrics.js';
 import { Database, type Queryable, type Transaction } from '../../platform/database/database.js';
 import { recordFees, type ReceiptFee, type RecordedFee } from '../order-records/block-transitions.js';
 
-/** $1: id after which to continue. Rotation keeps a receipt that no node has from blocking the others. */
+/** $1: id after which to continue. Rotation keeps a receipt that no node has or answers for from blocking the others. */
 const MISSING = {
   name: 'missing_costs',
   text: `SELECT id, encode(txid, 'hex') AS txid, block_number FROM open_chain_tx
@@ -100,14 +100,20 @@ export class CostRecorder implements BlockConsumer {
   /** Reads missing receipts, a few per call. Throws ChainUnavailableError. */
   async workBetweenBlocks(_fence: bigint, solid: number): Promise<void> {
     const rows = await this.database.query<Missing>(MISSING, [this.afterId, solid, LOOK_UPS]);
-    await forEachConcurrently(rows, LOOK_UPS_AT_ONCE, async ({ txid, block_number: block }) => {
-      const place = await this.client.pool.ask('a final transaction', (node) => solidPlaceOf(node, txid));
-      if (place?.blockNumber !== Number(block)) return;
-      this.count(await record(this.database, place.blockNumber, [{ txid, feeSun: place.feeSun }]));
+    const faults: unknown[] = [];
+    await forEachConcurrently(rows, LOOK_UPS_AT_ONCE, async (row) => {
+      await this.lookUp(row).catch((error: unknown) => faults.push(error));
     });
     this.afterId = rows.length < LOOK_UPS ? 0n : (rows.at(-1)?.id ?? 0n);
     const [row] = await this.database.query<{ count: number }>(COUNT_MISSING, [solid, COUNTED_MAX]);
     this.missing.set(row?.count ?? 0);
+    if (faults.length > 0) throw faults[0];
+  }
+
+  private async lookUp({ txid, block_number: block }: Missing): Promise<void> {
+    const place = await this.client.pool.ask('a final transaction', (node) => solidPlaceOf(node, txid));
+    if (place?.blockNumber !== Number(block)) return;
+    this.count(await record(this.database, place.blockNumber, [{ txid, feeSun: place.feeSun }]));
   }
 
   private count(costs: readonly RecordedFee[]): void {

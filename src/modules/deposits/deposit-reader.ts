@@ -4,6 +4,7 @@
 import { Injectable } from '@nestjs/common';
 import type { BlockConsumer } from '../../platform/blocks/block-consumer.js';
 import type { WitnessedBlock } from '../../platform/blocks/witnessed-blocks.js';
+import { runEach } from '../../platform/support/concurrency.js';
 import { Database, type Transaction } from '../../platform/database/database.js';
 import { DepositBook } from './deposit-book.js';
 import { ADDRESSES } from './deposit-sql.js';
@@ -15,6 +16,7 @@ import { RateRecorder } from './rate-recorder.js';
 export class DepositReader implements BlockConsumer {
   private isInUse = false;
   private addresses: ReadonlySet<string> = new Set();
+  private addressesMark: string | null = null;
 
   constructor(
     private readonly depositBook: DepositBook,
@@ -36,17 +38,18 @@ export class DepositReader implements BlockConsumer {
   }
 
   /**
-   * Reloads all addresses when their number has changed: addresses are only ever added. Throws StartError when deposits
-   * were never paid in TOKEN_CONTRACT.
+   * Reloads all addresses when they have changed. Throws StartError when deposits were never paid in TOKEN_CONTRACT.
    */
   async loadWatched(): Promise<void> {
-    const [row] = await this.database.query<{ in_use: boolean; count: number }>(COUNT_ADDRESSES);
+    const [row] = await this.database.query<{ in_use: boolean; mark: string | null }>(ADDRESSES_MARK);
     // Also checks after an account was begun while this worker runs.
     if (row?.in_use === true && !this.isInUse) await this.tokens.assertKnown();
     this.isInUse = row?.in_use ?? false;
-    if (row?.count === this.addresses.size) return;
+    const mark = row?.mark ?? null;
+    if (mark === this.addressesMark) return;
     const rows = await this.database.query<{ address: string }>(ADDRESSES);
     this.addresses = new Set(rows.map(({ address }) => address));
+    this.addressesMark = mark;
   }
 
   watchesPayments(address: string): boolean {
@@ -73,13 +76,20 @@ export class DepositReader implements BlockConsumer {
 
   /** Records payments in blocks that are not solid yet, and releases held deposits. Throws ChainUnavailableError. */
   async workBetweenBlocks(fence: bigint, solid: number): Promise<void> {
-    if (this.isInUse)
-      await this.unconfirmedDeposits.recordNewBlocks(fence, solid, (address) => this.addresses.has(address));
-    if (this.isInUse) await this.depositBook.releaseUnlisted(fence);
+    if (!this.isInUse) return;
+    await runEach([
+      () => this.unconfirmedDeposits.recordNewBlocks(fence, solid, (address) => this.addresses.has(address)),
+      () => this.depositBook.releaseUnlisted(fence),
+    ]);
   }
 }
 
-const COUNT_ADDRESSES = {
-  name: 'count_deposit_addresses',
-  text: `SELECT EXISTS (SELECT FROM deposit_account) AS in_use, (SELECT count(*)::integer FROM deposit_address) AS count`,
+/**
+ * The number of addresses does not suffice: a failover may lose one that is known here, and another project then gets
+ * one at another place.
+ */
+const ADDRESSES_MARK = {
+  name: 'deposit_addresses_mark',
+  text: `SELECT EXISTS (SELECT FROM deposit_account) AS in_use,
+    (SELECT count(*) || ' ' || bit_xor(hashint8extended(place, account)) FROM deposit_address) AS mark`,
 };

@@ -7,6 +7,7 @@
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
 import { Counter, Gauge } from 'prom-client';
 import { sleep } from '../support/clock.js';
+import { runEach } from '../support/concurrency.js';
 import { Repeater } from '../support/repeat.js';
 import { ChainUnavailableError } from '../chain/errors.js';
 import { messageOf } from '../../domain/errors.js';
@@ -155,11 +156,11 @@ export class BlockFollower implements BeforeApplicationShutdown, OnModuleDestroy
     return false;
   }
 
-  /** Runs the consumers' work between blocks. Throws ChainUnavailableError. */
+  /** Runs the work of all consumers between blocks, even if one fails. Throws ChainUnavailableError. */
   async workBetweenBlocks(): Promise<void> {
     if (this.lease === undefined || this.blocksBehind > 0) return;
     const { fence, solid } = this.lease;
-    for (const consumer of this.consumers) await consumer.workBetweenBlocks(fence, solid);
+    await runEach(this.consumers.map((consumer) => () => consumer.workBetweenBlocks(fence, solid)));
   }
 
   private get needsWitnesses(): boolean {

@@ -20,3 +20,16 @@ export async function forEachConcurrently<T>(
   };
   await Promise.all(Array.from({ length: Math.min(atOnceMax, items.length) }, worker));
 }
+
+/** Runs all works in their order, even if one fails. Then throws the first error. */
+export async function runEach(works: readonly (() => Promise<void>)[]): Promise<void> {
+  let failure: { readonly error: unknown } | undefined;
+  for (const work of works) {
+    try {
+      await work();
+    } catch (error) {
+      failure ??= { error };
+    }
+  }
+  if (failure !== undefined) throw failure.error;
+}

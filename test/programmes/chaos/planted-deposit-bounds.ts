@@ -4,6 +4,7 @@ import { SCHEMA, one, type NamedTest, type PlantedBug } from './planted-bug.js';
 
 const bounded = (title: string): NamedTest => ({ file: 'integration/deposits/deposits-bounded.test.ts', title });
 const restored = (title: string): NamedTest => ({ file: 'integration/deposits/deposits-restored.test.ts', title });
+const unimpeded = (title: string): NamedTest => ({ file: 'integration/deposits/deposits-unimpeded.test.ts', title });
 
 export const PLANTED_DEPOSIT_BOUNDS: readonly PlantedBug[] = [
   {
@@ -104,5 +105,29 @@ export const PLANTED_DEPOSIT_BOUNDS: readonly PlantedBug[] = [
       'if (found.length < 0) {',
     ),
     test: { file: 'unit/domain/dollar-rate.test.ts', title: 'the doctor says so, with the remedy' },
+  },
+  {
+    name: 'a worker knows its deposit addresses by their number',
+    changes: one(
+      'modules/deposits/deposit-reader.ts',
+      `count(*) || ' ' || bit_xor(hashint8extended(place, account))`,
+      'count(*)::text',
+    ),
+    test: unimpeded('an address that a failover put in the place of a lost one is read'),
+  },
+  {
+    name: 'a receipt that no node answers for ends the work between blocks',
+    changes: one('platform/support/concurrency.ts', 'failure ??= { error };', 'throw error;'),
+    test: unimpeded('delays no deposit at the head'),
+  },
+  {
+    name: 'a receipt that no node answers for ends the look-ups of a round',
+    changes: one('modules/costs/cost-recorder.ts', '.catch((error: unknown) => faults.push(error))', ''),
+    test: unimpeded('delays no look-up of others'),
+  },
+  {
+    name: 'held deposits wait for a head that nodes agree on',
+    changes: one('platform/support/concurrency.ts', 'failure ??= { error };', 'throw error;'),
+    test: unimpeded('a head on which no two nodes agree delays no release of held deposits'),
   },
 ];

@@ -47,11 +47,7 @@ export const PLANTED_TOKENS: readonly PlantedBug[] = [
   },
   {
     name: 'what was held for a blacklist stays held',
-    changes: one(
-      'modules/deposits/deposit-reader.ts',
-      'if (this.isInUse) await this.depositBook.releaseUnlisted(fence);',
-      '',
-    ),
+    changes: one('modules/deposits/deposit-reader.ts', '() => this.depositBook.releaseUnlisted(fence),', ''),
     test: acts('is held, and credited once the address may send again'),
   },
   {
