@@ -32,7 +32,10 @@ import {
 const RENTAL_BLOCKS = 20;
 
 beforeAll(openFixture, START_LIMIT_MS);
-afterEach(clearFixture, START_LIMIT_MS);
+afterEach(async () => {
+  await devnet.control('faults/clear', {});
+  await clearFixture();
+}, START_LIMIT_MS);
 afterAll(closeFixture, START_LIMIT_MS);
 
 interface SolidHead {
@@ -161,25 +164,26 @@ describe('a witness whose solid head stands still while the other’s moves', ()
 
   it('is waited for only by the blocks that it has itself: one that claims others outvotes nobody', async () => {
     const worker = await withTwoNodes({ WITNESS_AWAY_SEC: '1' });
+    await devnet.control('faults', { kind: 'behind', node: 1, port: 'solid', blocks: 60 });
     const key = await sent(worker);
-    await mine();
-    let ahead = 0;
-    // The chain stalls. One node claims new blocks, in which the delivery is final.
+    await mine(60);
+    let claimed = 0;
+    // The chain stalls. One node claims a block of its own at the head's height, and that the delivery is final.
     solid.before = async (path, body): Promise<Meddling> => {
       if (path !== 'walletsolidity/getblock') return undefined;
       const { id_or_num: id } = JSON.parse(body) as { id_or_num?: string };
       const answer = await fetch(`${devnet.fullUrl}/wallet/getblock`, { method: 'POST', body });
       if (id !== undefined) return { says: await answer.text() };
       const block = (await answer.json()) as { block_header: { raw_data: Record<string, string | number> } };
-      ahead += 1;
-      const raw = { ...block.block_header.raw_data, number: 1000 + ahead };
+      claimed += 1;
+      const raw = { ...block.block_header.raw_data, timestamp: Number(block.block_header.raw_data['timestamp']) + 1 };
       return { says: JSON.stringify({ ...block, blockID: idOf(raw), block_header: { raw_data: raw } }) };
     };
     const begunAt = Date.now();
     await until(
       async () => {
         await worker.followChain();
-        return ahead > 10 && Date.now() - begunAt > 3000 ? true : undefined;
+        return claimed > 10 && Date.now() - begunAt > 3000 ? true : undefined;
       },
       MOVE_LIMIT_MS,
       'more than a witness is waited for',
