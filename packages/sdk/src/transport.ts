@@ -70,12 +70,15 @@ export class Transport {
       if (!('error' in outcome)) return outcome;
       const { error } = outcome;
       mayBeDone ||= outcome.mayBeDone;
-      if (!isClockSet && this.isOfOtherClock(error)) {
+      const isOfOtherClock = this.isOfOtherClock(error);
+      if (isOfOtherClock && !isClockSet) {
         isClockSet = true;
         continue;
       }
       attempt += 1;
-      const isRepeated = outcome.isTransient && !(outcome.mayBeDone && call.kind === 'change');
+      // Each process of the service that forgets its nonces refuses earlier timestamps once.
+      const isTransient = outcome.isTransient || isOfOtherClock;
+      const isRepeated = isTransient && !(outcome.mayBeDone && call.kind === 'change');
       if (isRepeated && attempt <= this.settings.retries && (await deadline.sleep(waitMs(attempt, error)))) continue;
       throw endOf(call, outcome, { mayBeDone, deadline });
     }

@@ -20,6 +20,15 @@ const BODIES: NamedTest = {
 
 export const PLANTED_SDK: readonly PlantedBug[] = [
   {
+    name: 'the SDK gives up when a second process forgets its nonces',
+    changes: one(
+      TRANSPORT,
+      'outcome.isTransient || isOfOtherClock;',
+      'outcome.isTransient || (isOfOtherClock && attempt === 0);',
+    ),
+    test: calls('is signed again as often as it may be repeated while processes of the service forget their nonces'),
+  },
+  {
     name: 'the SDK sends NaN as null',
     changes: one(`${SDK}/json-body.ts`, `if (typeof value === 'number') requireNumber(value, at);`, ''),
     test: BODIES,

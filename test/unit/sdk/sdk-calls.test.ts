@@ -244,6 +244,16 @@ describe('any call', () => {
     expect(service.asked).toHaveLength(2);
   });
 
+  it('is signed again as often as it may be repeated while processes of the service forget their nonces', async () => {
+    const now = Math.floor(Date.now() / 1000);
+    const forgets = (sec: number): Reply =>
+      refusal(401, 'SIGNATURE_TIMESTAMP_OUT_OF_RANGE', { server_time: now + sec });
+    service.answer(forgets(1), forgets(2), forgets(3), order());
+    const bought = await service.client({ retries: 2 }).orders.create(REQUEST);
+    expect(new Set(headersOf('idempotency-key'))).toEqual(new Set([bought.key]));
+    expect(service.asked).toHaveLength(4);
+  });
+
   it('that cannot be made is the caller’s error, and nothing is sent', async () => {
     service.answer(QUOTE);
     const client = service.client();
