@@ -4,6 +4,7 @@
  * other project's data can be found. Reads only.
  */
 import { Injectable } from '@nestjs/common';
+import { maskedUrl } from '../../domain/masked-url.js';
 import { isAddress } from '../../platform/chain/address.js';
 import { Database } from '../../platform/database/database.js';
 import { STRETCH } from './lists.js';
@@ -56,7 +57,7 @@ export class Search {
         kind,
         by,
         name,
-        ...(says !== null && { says }),
+        ...(says !== null && { says: kind === 'webhook' ? maskedUrl(says) : says }),
         ...(names?.has(id) === true && { project: { id, name: names.get(id) ?? '' } }),
         ...(at !== null && { at: at.toISOString() }),
       })),
@@ -131,7 +132,7 @@ function byId(isOne: boolean): string[] {
   return [
     `SELECT 'api_key' AS kind, 'id' AS by, id::text AS name, name AS says, project_id, created_at AS at
        FROM api_key WHERE id = $1::uuid AND {project_id}`,
-    `SELECT 'webhook' AS kind, 'id' AS by, id::text AS name, split_part(url, '?', 1) AS says, project_id, created_at AS at
+    `SELECT 'webhook' AS kind, 'id' AS by, id::text AS name, url AS says, project_id, created_at AS at
        FROM webhook_endpoint WHERE id = $1::uuid AND deleted_at IS NULL AND {project_id}`,
     ...(isOne
       ? []

@@ -122,9 +122,23 @@ describe('the search of a project', () => {
       [id, projects.mine],
     );
     const { body } = await search(owner, id.toUpperCase());
-    expect(body.items).toMatchObject([{ kind: 'webhook', name: id, says: 'https://a.example/' }]);
+    expect(body.items).toMatchObject([{ kind: 'webhook', name: id, says: 'https://a.example/…' }]);
     const key = await owner.browser.post(`/api/projects/${projects.mine}/keys`, { name: 'Payouts', scopes: ['read'] });
     expect(await found(owner, 'payouts')).toEqual([`api_key name ${key.body.key.id as string}`]);
+  });
+
+  it('never shows the token in the path of a webhook’s URL', async () => {
+    const id = randomUUID();
+    await consoles.merchant.database.query(
+      `INSERT INTO webhook_endpoint (id, project_id, url, secret_sealed) VALUES ($1, $2, 'https://a.example/T0K3N', 'x')`,
+      [id, projects.mine],
+    );
+    const support = await consoles.operator.signedIn('support');
+    const inProject = await support.browser.get(`/api/projects/${projects.mine}/search?q=${id}`);
+    const inService = await support.browser.get(`/api/operator/search?q=${id}`);
+    for (const { body } of [inProject, inService]) {
+      expect(body.items).toMatchObject([{ kind: 'webhook', name: id, says: 'https://a.example/…' }]);
+    }
   });
 
   it.each([

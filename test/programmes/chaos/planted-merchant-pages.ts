@@ -7,9 +7,19 @@ const consoles =
 const webhooks = consoles('webhooks');
 const orders = consoles('orders');
 const statements = consoles('statements');
+const search = consoles('search');
 const requestLog = (title: string): NamedTest => ({ file: 'integration/requests/request-log.test.ts', title });
 
 export const PLANTED_MERCHANT_PAGES: readonly PlantedBug[] = [
+  {
+    name: 'the search shows the path of a webhook’s URL',
+    changes: one(
+      'modules/console/search.service.ts',
+      "kind === 'webhook' ? maskedUrl(says)",
+      "kind === 'order' ? maskedUrl(says)",
+    ),
+    test: search('never shows the token in the path of a webhook’s URL'),
+  },
   {
     name: 'a delivery is shown to whoever knows its number',
     changes: one(
