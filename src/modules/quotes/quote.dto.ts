@@ -71,9 +71,12 @@ export const IsExpectedUses = () =>
     }),
   });
 
+/** Of Postgres. A duration that is not judged yet may allow more uses. */
+const INTEGER_MAX = 2 ** 31 - 1;
+
 /** Returns the expected uses of a request. Throws ApiError INVALID_REQUEST above the most that the duration allows. */
 export function usesOf(expectedUses: number | undefined, durationSec: number): number | undefined {
-  const most = mostUses(durationSec);
+  const most = Math.min(mostUses(durationSec), INTEGER_MAX);
   if (expectedUses === undefined || expectedUses <= most) return expectedUses;
   throw invalidField(
     'expected_uses',

@@ -56,6 +56,12 @@ it('an extension tells what it was sold by, also to a replay', async () => {
   expect(await foundByVerify()).toEqual([]);
 });
 
+it('expected uses beyond any integer of the database are refused like the duration that allows them', async () => {
+  const key = await settledOrder(await SteppedWorker.open());
+  const refused = await extend(key, { by: Number.MAX_SAFE_INTEGER, uses: 2 ** 31, under: 'for-ever' });
+  expectRefusal(refused, 400, 'INVALID_REQUEST');
+});
+
 it('a refused extension says which credits it needs, and which are left', async () => {
   const key = await settledOrder(await SteppedWorker.open());
   await api.ledger.setDailyCap(customer.merchant, credits(1), AUTHOR);

@@ -69,6 +69,11 @@ export const PLANTED_USES: readonly PlantedBug[] = [
     test: extensions('an extension tells what it was sold by, also to a replay'),
   },
   {
+    name: 'expected uses beyond any integer reach the database',
+    changes: one('modules/quotes/quote.dto.ts', 'Math.min(mostUses(durationSec)', 'Math.max(mostUses(durationSec)'),
+    test: extensions('expected uses beyond any integer of the database are refused like the duration that allows them'),
+  },
+  {
     name: 'a refill forgets its expected uses',
     changes: one(
       'modules/auto-delegations/refill-statement.ts',
