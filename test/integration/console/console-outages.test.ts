@@ -187,3 +187,23 @@ it('shows success, time to delivery by the database’s clock, and refusals of t
     refused_in_hour: 5,
   });
 });
+
+it('counts live orders behind many test orders, and says since when it counts behind too many', async () => {
+  await set(`DELETE FROM orders`);
+  const { merchant } = await makeCustomer(fixture.api);
+  const add = (key: string, count: number, age: string, isTest: boolean): Promise<void> =>
+    set(
+      `INSERT INTO orders (project_id, key, request_hash, kind, status, settled, receive_address, energy, duration_sec,
+         price_sun, credits, trx_usd_e8, created_at, judged, test)
+       SELECT $1, $2 || n, sha256(''), 'rental', 'refunded', true, 'T', 1, 1, 1, 1, 1, now() - $3::interval, true, $4
+         FROM generate_series(1, ${count.toString()}) n`,
+      [merchant, key, age, isTest],
+    );
+  await add('live-', 3, '2 hours', false);
+  await add('played-', 3000, '1 hour', true);
+  const few = (await home()).last_day;
+  expect([few.refunded, few.since]).toEqual([3, undefined]);
+  await add('more-', 17_000, '30 minutes', true);
+  const { refunded, since } = (await home()).last_day;
+  expect([refunded, since]).toEqual([0, expect.stringMatching(/Z$/)]);
+});

@@ -4,7 +4,20 @@ import { one, type NamedTest, type PlantedBug } from './planted-bug.js';
 const OUTAGES = 'modules/console/outages.ts';
 const outages = (title: string): NamedTest => ({ file: 'integration/console/console-outages.test.ts', title });
 
+const FIGURES = 'modules/console/service-figures.ts';
+const TESTED = 'counts live orders behind many test orders, and says since when it counts behind too many';
+
 export const PLANTED_OUTAGES: readonly PlantedBug[] = [
+  {
+    name: 'test orders push live ones out of the figures of the last day',
+    changes: one(FIGURES, 'FROM orders ORDER BY id DESC LIMIT $2', 'FROM orders ORDER BY id DESC LIMIT least($1, $2)'),
+    test: outages(TESTED),
+  },
+  {
+    name: 'figures of a part of the last day do not say since when they count',
+    changes: one(FIGURES, 'HAVING count(*) >= $2 AND', 'HAVING count(*) > $2 AND'),
+    test: outages(TESTED),
+  },
   {
     name: 'an outage of the nodes asks for a worker',
     changes: one(OUTAGES, 'row.is_without_node ? null : row.pool_read', 'row.pool_read'),
