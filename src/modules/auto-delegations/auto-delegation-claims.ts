@@ -183,7 +183,8 @@ const RECORD = {
       paused_at = CASE WHEN $4::text IS NULL THEN NULL WHEN pause_reason = $4::text THEN paused_at ELSE clock_timestamp() END,
       usable_energy = coalesce($6, usable_energy),
       checked_at = CASE WHEN $6::bigint IS NULL THEN checked_at ELSE clock_timestamp() END,
-      transfer_energy = coalesce($11, transfer_energy), used_at = coalesce(used_at, $7), change_at = $8,
+      transfer_energy = coalesce($11, transfer_energy),
+      used_at = CASE WHEN due_again THEN used_at ELSE coalesce(used_at, $7) END, change_at = $8,
       due_at = clock_timestamp() + CASE WHEN due_again THEN 0 ELSE $9 END * interval '1 millisecond',
       check_at = clock_timestamp() + $10 * interval '1 millisecond'
     WHERE id = $1 AND fence = $2 RETURNING true AS recorded`,

@@ -13,6 +13,7 @@ import { ReceiverCheck } from '../orders/receiver.js';
 import { refuseTestAddress } from '../quotes/test-receivers.js';
 import type { Witness } from '../../platform/database/audit-log.js';
 import { Database, type Queryable } from '../../platform/database/database.js';
+import { DUE_NOW } from './auto-delegation-claims.js';
 import type { AutoDelegationJson, AutoDelegationStatus, AutoDelegationTerms, Shown } from './auto-delegations.dto.js';
 import { storedTransfer } from './refill-size.js';
 
@@ -52,15 +53,16 @@ interface Found {
 
 const SHOWN = `row_to_json(a) AS row, clock_timestamp() AS now`;
 
-/** The new fence invalidates a running check. The next check starts immediately, with the row awake and in use. */
-const WAKE = `asleep = false, used_at = NULL, failures = 0, due_at = clock_timestamp(), fence = a.fence + 1`;
+/** The new fence invalidates a running check, which has other terms. The next check starts immediately. */
+const CHECK = `failures = 0, due_at = clock_timestamp(), fence = a.fence + 1`;
+const AWAKE = `asleep = false, used_at = NULL`;
 
 const REPLACE = {
   name: 'auto-delegation-replace',
   text: `UPDATE auto_delegation a SET api_key_id = $3, keep_energy = $4, refill_below = $5, duration_sec = $6,
            max_sun_per_energy = $7, daily_cap_credits = $8, idle_after_sec = $9, until = $10, auto_duration = $11,
            transfer = $12, transfer_energy = $13,
-           changed_at = clock_timestamp(), ${WAKE}
+           changed_at = clock_timestamp(), ${AWAKE}, ${CHECK}
          WHERE a.project_id = $1 AND a.address = $2 RETURNING ${SHOWN}`,
 };
 const INSERT = {
@@ -74,13 +76,15 @@ const GET = {
   name: 'auto-delegation-get',
   text: `SELECT ${SHOWN} FROM auto_delegation a WHERE a.project_id = $1 AND a.address = $2`,
 };
+/** Like a use, it does not invalidate a running check: an address that is woken often would never get a purchase. */
 const WAKE_UP = {
   name: 'auto-delegation-wake',
-  text: `UPDATE auto_delegation a SET ${WAKE} WHERE a.project_id = $1 AND a.address = $2 RETURNING ${SHOWN}`,
+  text: `UPDATE auto_delegation a SET ${AWAKE}, failures = 0, ${DUE_NOW} WHERE a.project_id = $1 AND a.address = $2 RETURNING ${SHOWN}`,
 };
+/** Leaves a sleeping address asleep, since another cap is no use of it. */
 const SET_CAP = {
   name: 'auto-delegation-cap',
-  text: `UPDATE auto_delegation a SET daily_cap_credits = $3, changed_at = clock_timestamp(), ${WAKE}
+  text: `UPDATE auto_delegation a SET daily_cap_credits = $3, changed_at = clock_timestamp(), ${CHECK}
          WHERE a.project_id = $1 AND a.address = $2 RETURNING ${SHOWN}`,
 };
 const DELETE = {

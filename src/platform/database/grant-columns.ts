@@ -52,7 +52,7 @@ export const AUTO_DELEGATION_TERMS = [
 ] as const;
 /** The schedule of the next check, and the energy that its transfer last needed. */
 export const AUTO_DELEGATION_TURNS = [
-  ...['asleep', 'failures', 'used_at', 'due_at', 'check_at', 'fence', 'transfer_energy'],
+  ...['asleep', 'failures', 'used_at', 'due_at', 'due_again', 'check_at', 'fence', 'transfer_energy'],
 ] as const;
 export const AUTO_DELEGATION_PURCHASES = [
   ...['id', 'project_id', 'address', 'created_at', 'purchases', 'open_order_id', 'spent_credits', 'spent_on'],

@@ -3,6 +3,7 @@ import {
   AutoDelegationClaims,
   type ClaimedAutoDelegation,
 } from '../../../src/modules/auto-delegations/auto-delegation-claims.js';
+import { AutoDelegations } from '../../../src/modules/auto-delegations/auto-delegations.service.js';
 import { RefillPurchases } from '../../../src/modules/auto-delegations/refill-purchases.js';
 import { buy, type Bought } from '../../../src/modules/auto-delegations/refill-statement.js';
 import { energy } from '../../../src/domain/units.js';
@@ -81,6 +82,20 @@ it('refuses a purchase whose row changed while it waited', async () => {
   });
   expect(await waiting).toEqual({ refused: 'AUTO_DELEGATION_MOVED' });
   expect(await ordersOf(id)).toHaveLength(0);
+});
+
+it('buys while the address is woken again and again, and forgets no wake', async () => {
+  const worker = await SteppedWorker.open();
+  await worker.followChain();
+  const id = await setAuto(receivers[1]!, { duration_sec: DURATION_SEC });
+  const row = await claimed(worker, id);
+  const autoDelegations = api.app.get(AutoDelegations, { strict: false });
+  await autoDelegations.wake(row.project_id, row.address, () => Promise.resolve());
+  expect(await bought(worker, row)).toEqual({ orderId: expect.any(BigInt) });
+  const outcome = { isAsleep: true, pauseReason: undefined, failures: 0, usableEnergy: undefined, usedAtMs: 1 };
+  const found = { ...outcome, changeAtMs: undefined, dueInMs: undefined, checkInMs: undefined };
+  expect(await worker.part(AutoDelegationClaims).record(row, found)).toBe(true);
+  expect(await autoRow(id)).toMatchObject({ asleep: false, used_at: null, due_at: expect.any(Date) });
 });
 
 it('refuses a purchase whose claim is older than a check may take', async () => {

@@ -2,7 +2,8 @@
 // makes a block only on request, and no part of the worker runs by itself.
 import { jest } from '@jest/globals';
 import { AutoDelegationPrices } from '../../../src/modules/auto-delegations/auto-delegation-prices.js';
-import { energy } from '../../../src/domain/units.js';
+import { AutoDelegations } from '../../../src/modules/auto-delegations/auto-delegations.service.js';
+import { credits, energy } from '../../../src/domain/units.js';
 import {
   autoRow,
   nextBlock,
@@ -256,6 +257,21 @@ describe('a rental that ends', () => {
     await nextBlock(worker);
     expect(await autoRow(id)).toMatchObject({ asleep: false });
     expect(await ordersOf(id)).toHaveLength(2);
+  });
+
+  it('is not bought for a sleeping address because its cap changes', async () => {
+    const worker = await SteppedWorker.open();
+    const id = await supplied(worker, { duration_sec: 300, idle_after_sec: 300 });
+    await nextBlock(worker, 110);
+    await worker.reclaimEnded();
+    await nextBlock(worker, 6);
+    expect(await autoRow(id)).toMatchObject({ asleep: true });
+    expect(await usableOf(address)).toBeLessThan(1000);
+    const autoDelegations = api.app.get(AutoDelegations, { strict: false });
+    await autoDelegations.setCap(customer.merchant, address, credits(900_000_000), () => Promise.resolve());
+    await nextBlock(worker);
+    expect(await ordersOf(id)).toHaveLength(1);
+    expect(await autoRow(id)).toMatchObject({ asleep: true, due_at: null });
   });
 
   it('has no successor after `until`, and is never bought beyond it', async () => {

@@ -113,7 +113,7 @@ describe('an act', () => {
     expect(answer.body).toMatchObject({ address, status: 'active', purchases: 5, keep_energy: KEEP });
     expect(answer.body).not.toHaveProperty('cost_per_refill_credits');
     expect(await autoDelegations.rowOf(customer, address)).toMatchObject({
-      ...{ asleep: false, failures: 0, used_at: null, fence: 8n, is_due: true, api_key_id: customer.merchant },
+      ...{ asleep: false, failures: 0, used_at: null, fence: 7n, is_due: true, api_key_id: customer.merchant },
     });
     expect((await customer.post(`${pathOf(address)}/wake`, {})).status).toBe(200);
     expectError(await customer.post(`${pathOf(address)}/wake`, { now: true }), 'INVALID_REQUEST');

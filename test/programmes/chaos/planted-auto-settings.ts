@@ -17,7 +17,32 @@ const commands = (title: string): NamedTest => ({ file: 'integration/operator/cl
 
 const REPLACED = 'replace all earlier ones, keep id and purchases, and make the address awake and due';
 
+const REFILLS = 'integration/auto-delegations/auto-delegation-refills.test.ts';
+const WOKEN: NamedTest = {
+  file: 'integration/auto-delegations/auto-delegation-once.test.ts',
+  title: 'buys while the address is woken again and again, and forgets no wake',
+};
+
 export const PLANTED_AUTO_SETTINGS: readonly PlantedBug[] = [
+  {
+    name: 'another cap wakes a sleeping address',
+    changes: one(SERVICE, 'daily_cap_credits = $3, changed_at', 'daily_cap_credits = $3, ${AWAKE}, changed_at'),
+    test: { file: REFILLS, title: 'is not bought for a sleeping address because its cap changes' },
+  },
+  {
+    name: 'a wake-up stops the purchase of a check under way',
+    changes: one(SERVICE, 'SET ${AWAKE}, failures = 0, ${DUE_NOW}', 'SET ${AWAKE}, ${CHECK}'),
+    test: WOKEN,
+  },
+  {
+    name: 'a check under way forgets a wake-up',
+    changes: one(
+      'modules/auto-delegations/auto-delegation-claims.ts',
+      'CASE WHEN due_again THEN used_at ELSE coalesce(used_at, $7) END',
+      'coalesce(used_at, $7)',
+    ),
+    test: WOKEN,
+  },
   {
     name: 'an auto-delegation that is set leaves a check under way valid',
     changes: one(SERVICE, 'due_at = clock_timestamp(), fence = a.fence + 1`', 'due_at = clock_timestamp()`'),
