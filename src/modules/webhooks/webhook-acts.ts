@@ -2,6 +2,7 @@
 import { ApiError } from '../../domain/errors.js';
 import { CLOCK_IS_STEADY } from '../../platform/database/confirmed-clock.js';
 import type { Transaction } from '../../platform/database/database.js';
+import { isFromLaterClock } from '../../platform/database/lease-sql.js';
 import type { WebhookActKind } from '../../platform/database/entities/webhook-act.entity.js';
 
 /** First key of the advisory locks that serialize counting a project's webhooks and acts. */
@@ -22,18 +23,28 @@ const REFUSALS: Readonly<Record<WebhookActKind, string>> = {
   replay: 'A project can replay at most 100,000 events in 24 hours',
 };
 
+/**
+ * Returns SQL of the condition that something happened within `interval` before now. Acts of a clock that was ahead do
+ * not count: they would bar acts until that time comes.
+ */
+export const isWithin = (at: string, interval: string): string =>
+  `(${at} > clock_timestamp() - interval '${interval}' AND NOT ${isFromLaterClock(at, 0)})`;
+
 const FORGET = `DELETE FROM webhook_act WHERE project_id = $1 AND created_at < clock_timestamp() - interval '24 hours'
   AND ${CLOCK_IS_STEADY}`;
 
+const IS_OF_A_DAY = isWithin('created_at', '24 hours');
+const IS_OF_A_MINUTE = isWithin('created_at', '1 minute');
+
 const COUNTED = `SELECT coalesce(sum(count), 0)::int AS count,
     greatest(1, ceil(extract(epoch FROM min(created_at) + interval '24 hours' - clock_timestamp())))::int AS wait_sec
-  FROM webhook_act WHERE project_id = $1 AND act = $2 AND created_at >= clock_timestamp() - interval '24 hours'`;
+  FROM webhook_act WHERE project_id = $1 AND act = $2 AND ${IS_OF_A_DAY}`;
 
 /** Changes per minute and project that become one event each, immediately. Further changes share one event. */
 const REPORTED_PER_MINUTE = 5;
 
 const CHANGED = `SELECT count(*)::int AS count FROM webhook_act WHERE project_id = $1 AND act IN ('change', 'rotate')
-    AND created_at >= clock_timestamp() - interval '1 minute'`;
+    AND ${IS_OF_A_MINUTE}`;
 
 const COUNT = `INSERT INTO webhook_act (project_id, act, count) VALUES ($1, $2, $3)`;
 

@@ -7,7 +7,7 @@ import { maskedUrl } from '../../domain/masked-url.js';
 import { Database, type Statement, type Transaction } from '../../platform/database/database.js';
 import type { DeliveryCause, DeliveryStatus } from '../../platform/database/entities/webhook-delivery.entity.js';
 import type { Witness } from '../../platform/database/audit-log.js';
-import { countAct, requireAct } from './webhook-acts.js';
+import { countAct, isWithin, requireAct } from './webhook-acts.js';
 import { lockEndpoint, requireId } from './webhooks.js';
 
 const REPLAY_EVENTS_MAX = 10_000;
@@ -76,10 +76,13 @@ const ID_MAX = 2n ** 63n - 1n;
 const INSERT_TEST = `INSERT INTO webhook_delivery (endpoint_id, cause, event_key, type, payload, is_requested)
   VALUES ($1, 'test', $2, 'webhook.test', $3, true) RETURNING id`;
 
+const IS_TESTED_LATELY = isWithin('d.created_at', '1 minute');
 const TESTS = `SELECT count(*)::int AS count, coalesce(ceil(extract(epoch FROM min(d.created_at) + interval '1 minute' - clock_timestamp())), 1)::int AS wait_sec
-  FROM webhook_delivery d WHERE d.endpoint_id = $1 AND d.cause = 'test' AND d.created_at > clock_timestamp() - interval '1 minute'`;
+  FROM webhook_delivery d WHERE d.endpoint_id = $1 AND d.cause = 'test' AND ${IS_TESTED_LATELY}`;
 
 const REPLAYING = `SELECT FROM webhook_delivery WHERE endpoint_id = $1 AND cause = 'replay' AND status = 'pending' LIMIT 1`;
+
+const IS_BROKEN_OFF_LATELY = isWithin('b.at', '1 minute');
 
 /**
  * A pause of a minute after a webhook of the project was deleted or disabled, or a delivery of this one was dropped.
@@ -89,7 +92,7 @@ const REPLAYING = `SELECT FROM webhook_delivery WHERE endpoint_id = $1 AND cause
 const BROKEN_OFF = `SELECT ceil(extract(epoch FROM max(b.at) + interval '1 minute' - clock_timestamp()))::int AS wait_sec FROM (
     SELECT greatest(e.deleted_at, e.disabled_at) AS at FROM webhook_endpoint e WHERE e.project_id = $1
     UNION ALL (SELECT d.created_at FROM webhook_delivery d WHERE d.endpoint_id = $2 AND d.status = 'dropped' ORDER BY d.id DESC LIMIT 1)) b
-  WHERE b.at > clock_timestamp() - interval '1 minute'`;
+  WHERE ${IS_BROKEN_OFF_LATELY}`;
 
 /**
  * Events of the types that the endpoint subscribes to, in order. Beyond the limit, the next replay continues after the

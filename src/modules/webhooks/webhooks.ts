@@ -6,8 +6,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { Equal, IsNull, MoreThan, Not, Repository } from 'typeorm';
-import { nowMs } from '../../platform/support/clock.js';
+import { Equal, IsNull, MoreThan, Not, Raw, Repository } from 'typeorm';
 import { Sealers } from '../../platform/support/sealers.js';
 import { Config } from '../../platform/config/config.js';
 import { ApiError, invalidField } from '../../domain/errors.js';
@@ -25,14 +24,13 @@ import {
   type SecretStore,
 } from '../../platform/database/resealing.js';
 import { AddressRules } from './address-rules.js';
-import { countChange, isReportedNow, lockCounts } from './webhook-acts.js';
+import { countChange, isReportedNow, isWithin, lockCounts } from './webhook-acts.js';
 
 /** Per project at the same time. */
 const WEBHOOKS_MAX = 10;
 /** Creations in 24 hours: rows of deleted webhooks are kept for ever. */
 export const WEBHOOKS_PER_DAY = 100;
 export const ROTATION_SEC_MAX = 86_400;
-const DAY_MS = 86_400_000;
 /** Waiting deliveries are counted up to this number, which then means "or more". */
 const PENDING_MAX = 10_000;
 /** Standard Webhooks requires 24 to 64. */
@@ -154,7 +152,7 @@ export class Webhooks {
           `A project can have at most ${WEBHOOKS_MAX.toString()} webhooks. Delete one first.`,
         );
       }
-      const sinceYesterday = { projectId, createdAt: MoreThan(new Date(nowMs() - DAY_MS)) };
+      const sinceYesterday = { projectId, createdAt: Raw((at) => isWithin(at, '24 hours')) };
       if ((await endpoints.countBy(sinceYesterday)) >= WEBHOOKS_PER_DAY) {
         throw new ApiError(
           'LIMIT_REACHED',

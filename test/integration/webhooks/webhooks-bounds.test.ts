@@ -192,3 +192,45 @@ it('the first change of a webhook is one event, though other webhooks of its pro
   // Ageing the mark above wrote one more: the trigger reports each change of it.
   expect(events.map(({ type }) => type)).toEqual(['webhook.created', 'webhook.changed', 'webhook.changed']);
 });
+
+describe('an act of a clock that was a day ahead does not bar', () => {
+  const datedAhead = (table: string, column: string, where: string, params: unknown[]) =>
+    api.database.query(`UPDATE ${table} SET ${column} = ${column} + interval '1 day' WHERE ${where}`, params);
+
+  it('a replay, by a webhook that was deleted then', async () => {
+    const customer = await fixture.newCustomer();
+    const [one, other] = [await fixture.newWebhook(customer), await fixture.newWebhook(customer)];
+    await customer.request('DELETE', `/v1/webhooks/${one.id}`);
+    await datedAhead('webhook_endpoint', 'deleted_at', 'id = $1', [one.id]);
+    expect((await post(customer, `/${other.id}/replay`, { after: 0 })).status).toBe(202);
+  });
+
+  it('a test, by six tests then', async () => {
+    const customer = await fixture.newCustomer();
+    const { id } = await fixture.newWebhook(customer);
+    const test = () => customer.request('POST', `/v1/webhooks/${id}/test`);
+    for (let count = 0; count < 6; count += 1) expect((await test()).status).toBe(202);
+    await datedAhead('webhook_delivery', 'created_at', 'endpoint_id = $1', [id]);
+    expect((await test()).status).toBe(202);
+  });
+
+  it('a change, by a day’s changes then', async () => {
+    const customer = await fixture.newCustomer();
+    const { id } = await fixture.newWebhook(customer);
+    await api.database.query(
+      `INSERT INTO webhook_act (project_id, act, count, created_at) VALUES ($1, 'change', $2, clock_timestamp() + interval '1 day')`,
+      [customer.merchant, ACTS_PER_DAY.change],
+    );
+    expect((await post(customer, `/${id}`, { description: 'changed' })).status).toBe(200);
+  });
+
+  it('a new webhook, by a day’s webhooks then', async () => {
+    const customer = await fixture.newCustomer();
+    await api.database.query(
+      `INSERT INTO webhook_endpoint (id, project_id, url, created_at, deleted_at)
+       SELECT gen_random_uuid(), $1, $2, clock_timestamp() + interval '1 day', clock_timestamp() FROM generate_series(1, $3::int)`,
+      [customer.merchant, URL_OF_SHOP, WEBHOOKS_PER_DAY],
+    );
+    expect((await post(customer, '', { url: URL_OF_SHOP })).status).toBe(201);
+  });
+});

@@ -111,6 +111,11 @@ export const PLANTED_WEBHOOKS: readonly PlantedBug[] = [
     test: acts('changes in quick succession are a few events, and the last one shows the final state'),
   },
   {
+    name: 'an act of a clock that was ahead bars those of the present',
+    changes: one('modules/webhooks/webhook-acts.ts', ' AND NOT ${isFromLaterClock(at, 0)}', ''),
+    test: acts('a replay, by a webhook that was deleted then'),
+  },
+  {
     name: 'null is the default of a number',
     changes: one('platform/http/body/member-rules.ts', `if (isNumber) NUMBERS.set(`, `if (false) NUMBERS.set(`),
     test: { file: 'integration/quotes/quotes.test.ts', title: 'which a caller’s NaN becomes in JSON' },
