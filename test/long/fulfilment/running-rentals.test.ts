@@ -349,8 +349,9 @@ it('the number of top-ups of a rental is limited', async () => {
     await arrive(worker);
   }
   expect(await topUps()).toBe(TOP_UP_LEGS_MAX);
+  await worker.advance();
   await networkGrows(200, worker);
-  await worker.topUp();
+  expect(await worker.topUp()).toBe(1);
   expect(await topUps()).toBe(TOP_UP_LEGS_MAX);
   // It is not claimed repeatedly ahead of rentals that can still be topped up.
   expect(await worker.topUp()).toBe(0);
