@@ -73,6 +73,8 @@ export type OrderStatus = keyof typeof ORDER_TRANSITIONS;
 export type LegStatus = keyof typeof LEG_TRANSITIONS;
 export type ChainTxStatus = keyof typeof CHAIN_TX_TRANSITIONS;
 export type OrderKind = 'rental' | 'activation';
+/** The part of an order that a leg delivers. `rental` is its energy. */
+export type LegKind = OrderKind | 'bandwidth';
 /** The cause of a rental's top-up: the network's stake grew, or a rental that ended beside it left usage behind. */
 export type TopUpCause = 'stake' | 'usage';
 export type ChainTxPurpose = 'delegate' | 'reclaim' | 'activate';

@@ -69,16 +69,19 @@ export const ROOM = {
 };
 
 /**
- * Only against a charge of the same order, project and amount. A refund on the day of its charge does not count towards
+ * Only against a charge of the same order, project and amount. Only the share of an activation of the order that the
+ * chain has ($4) may be kept. A refund on the day of its charge does not count towards
  * that day's caps of the API key and the auto-delegation.
  */
 export const INSERT_REFUND = {
   name: 'ledger-insert-refund',
   text: `WITH entry AS (
            INSERT INTO credit_entry (entry_key, project_id, contra, kind, credits, order_id)
-           SELECT 'refund:' || c.order_id, c.project_id, c.contra, 'refund', -c.credits, c.order_id
+           SELECT 'refund:' || c.order_id, c.project_id, c.contra, 'refund', -c.credits - $4::bigint, c.order_id
              FROM credit_entry c
             WHERE c.entry_key = 'charge:' || $1::bigint AND c.project_id = $2 AND c.credits = -$3::bigint
+              AND ($4::bigint = 0 OR EXISTS (
+                SELECT FROM open_orders o WHERE o.id = $1::bigint AND o.kept_credits = $4::bigint))
            ON CONFLICT (entry_key) DO NOTHING RETURNING order_id, project_id, credits)
          SELECT return_to_caps(order_id, project_id, credits) FROM entry`,
 };

@@ -46,6 +46,13 @@ export interface Booked {
   readonly reference: string;
 }
 
+/** The charge of an order that is refunded. */
+export interface RefundedCharge {
+  readonly credits: Credits;
+  /** The share of its activation, if the chain has it: not returned. */
+  readonly kept: Credits;
+}
+
 @Injectable()
 export class Ledger {
   private readonly accounts: BatchLoader<sql.AccountRow>;
@@ -85,8 +92,10 @@ export class Ledger {
    * Refunds an order's charge exactly once. Runs as the last statement of the transaction that makes the order
    * `refunded`, since the balance row is locked last. Returns false when the charge was refunded before.
    */
-  async refund(tx: Queryable, orderId: bigint, projectId: string, credits: Credits): Promise<boolean> {
-    const [written] = await tx.query(sql.INSERT_REFUND, [orderId, projectId, credits]);
+  async refund(tx: Queryable, orderId: bigint, projectId: string, charge: RefundedCharge): Promise<boolean> {
+    const { credits: charged, kept } = charge;
+    const credits = charged - kept;
+    const [written] = await tx.query(sql.INSERT_REFUND, [orderId, projectId, charged, kept]);
     if (written === undefined) {
       const [before] = await tx.query<{ same: boolean }>(sql.FIND_REFUND, [orderId, projectId, credits]);
       invariant(before?.same === true, 'a refund gives back exactly what its order was charged');

@@ -14,7 +14,7 @@ import { PurchaseQueue } from '../orders/purchase-queue.js';
 import { keyReused, refusalNamed } from '../orders/refusals.js';
 import { requestHash } from '../orders/request-hash.js';
 import { StatementRepeater } from '../orders/statement-repeater.js';
-import { priceTime } from '../quotes/direct-price.js';
+import { priceAddedTime } from '../quotes/bandwidth-price.js';
 import { usesOf } from '../quotes/quote.dto.js';
 import type { ConsoleCaller } from './authority.js';
 import { OrderRecordReader } from './order-records.js';
@@ -89,8 +89,10 @@ export class ConsolePurchases {
     const limits = await purchaseLimitsOf(this.database, projectId);
     const order = await this.orders.read(projectId, request.order);
     const { terms, refusal } = await prepared(async () => {
-      if (order.energy === null) throw refusalNamed('NOT_EXTENDABLE', undefined);
-      const priced = priceTime(await this.sales.figures(), energy(order.energy), durationSec, expectedUses);
+      const { energy: sold, bandwidth } = order;
+      if (sold === null) throw refusalNamed('NOT_EXTENDABLE', undefined);
+      const figures = await this.sales.figures();
+      const priced = priceAddedTime(figures, { energy: sold, bandwidth }, durationSec, expectedUses);
       assertConfirmed(priced.credits, confirmed);
       const headAt = order.chain_at;
       if (headAt === null) throw chainTimeUnknown();

@@ -25,6 +25,13 @@ export interface OrderRecord extends OrderListRow {
   readonly expected_uses: number | null;
   readonly energy_fee_sun: bigint | null;
   readonly max_fee_limit_sun: bigint | null;
+  readonly bandwidth: bigint | null;
+  readonly bandwidth_price_sun: bigint | null;
+  readonly bandwidth_credits: bigint | null;
+  readonly activation_price_sun: bigint | null;
+  readonly activation_credits: bigint | null;
+  readonly delivered_bandwidth: bigint | null;
+  readonly kept_credits: bigint | null;
   /** Recorded number of idempotent replays; null if none is recorded. */
   readonly replays: bigint | null;
   readonly replayed_at: Date | null;
@@ -100,7 +107,8 @@ export interface OrderRecords {
 const ORDER = `SELECT o.id, o.project_id, o.key, o.kind, o.status, o.settled, o.needs_attention, o.receive_address, o.energy,
     o.duration_sec, o.credits, o.created_at, o.delivered_at, o.ends_at, o.reclaimed_at, o.error_code, o.error, o.quote_id,
     o.price_sun, o.trx_usd_e8, o.delivered_energy, o.request_id, o.reference, o.metadata, o.test,
-    o.expected_uses, o.energy_fee_sun, o.max_fee_limit_sun, r.replays, r.last_at AS replayed_at, u.before_energy, u.before_block, u.after_energy, u.after_block,
+    o.bandwidth, o.bandwidth_price_sun, o.bandwidth_credits, o.activation_price_sun, o.activation_credits,
+    o.delivered_bandwidth, o.kept_credits, o.expected_uses, o.energy_fee_sun, o.max_fee_limit_sun, r.replays, r.last_at AS replayed_at, u.before_energy, u.before_block, u.after_energy, u.after_block,
     s.energy AS used_energy, s.calls AS used_calls, s.last_block AS used_block, project_order_legs(o.id) AS legs,
     project_order_compensations(o.id) AS compensations, ${DELIVERED_IN},
     ${MEASURED_USE}, clock_timestamp() AS read_at,

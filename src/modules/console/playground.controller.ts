@@ -9,7 +9,8 @@ import { ConsoleError } from '../../domain/console-error.js';
 import { DEFAULT_DURATION_SEC } from '../../domain/price.js';
 import { energy, toJsonInteger } from '../../domain/units.js';
 import { IsText, IsTronAddress, Optional } from '../../platform/http/body/member-rules.js';
-import { priceDirect, priceTime } from '../quotes/direct-price.js';
+import { priceAddedTime } from '../quotes/bandwidth-price.js';
+import { priceDirect } from '../quotes/direct-price.js';
 import { IsDuration, IsEnergy } from '../quotes/quote.dto.js';
 import { callOf, SimulateRequest } from '../simulation/simulate.dto.js';
 import { money } from './answers.js';
@@ -106,7 +107,8 @@ export class PlaygroundController {
     if (!isRunning(order) || order.energy === null) {
       throw new ConsoleError('CONFLICT', 'This rental cannot be extended: it must be final and still running.');
     }
-    const { priceSun, credits } = priceTime(await this.sales.figures(), energy(order.energy), seconds);
+    const sold = { energy: order.energy, bandwidth: order.bandwidth };
+    const { priceSun, credits } = priceAddedTime(await this.sales.figures(), sold, seconds);
     const body = { duration_sec: seconds };
     const path = `/v1/orders/${encodeURIComponent(order.key)}/extensions`;
     return {

@@ -4,7 +4,7 @@ import { ConsoleConfig } from '../../platform/config/console-config.js';
 import { Database } from '../../platform/database/database.js';
 import { energy } from '../../domain/units.js';
 import { refusalNamed } from '../orders/refusals.js';
-import { priceTime } from '../quotes/direct-price.js';
+import { priceAddedTime } from '../quotes/bandwidth-price.js';
 import { Prices } from '../quotes/prices.js';
 import { usesOf } from '../quotes/quote.dto.js';
 import { given, money } from './answers.js';
@@ -74,7 +74,7 @@ export class PurchasePreviews {
     const { duration_sec: durationSec } = wanted;
     const uses = usesOf(wanted.expected_uses, durationSec) ?? 1;
     const amount = energy(order.energy);
-    const price = priceTime(figures, amount, durationSec, uses);
+    const price = priceAddedTime(figures, { energy: amount, bandwidth: order.bandwidth }, durationSec, uses);
     const endsAt = order.ends_at === null ? undefined : new Date(order.ends_at.getTime() + durationSec * 1000);
     return {
       ...previewOf(

@@ -71,7 +71,9 @@ const TAKE = {
           'duration_sec', o.duration_sec, 'price_sun', o.price_sun, 'credits', o.credits, 'trx_usd_e8', o.trx_usd_e8,
           'reference', o.reference, 'metadata', o.metadata, 'created_at', o.created_at, 'test', o.test,
           'expected_uses', o.expected_uses, 'energy_fee_sun', o.energy_fee_sun,
-          'max_fee_limit_sun', o.max_fee_limit_sun) END AS terms
+          'max_fee_limit_sun', o.max_fee_limit_sun, 'bandwidth', o.bandwidth, 'bandwidth_price_sun', o.bandwidth_price_sun,
+          'bandwidth_credits', o.bandwidth_credits, 'activation_price_sun', o.activation_price_sun,
+          'activation_credits', o.activation_credits) END AS terms
     -- Once, and not for each event.
     FROM (SELECT server_mark AS known, server_mark() AS mark FROM event_numbering OFFSET 0) n
     LEFT JOIN (SELECT * FROM event WHERE position IS NULL AND type IS NOT NULL ORDER BY id LIMIT $1) e ON true

@@ -1,38 +1,63 @@
 /** Moves legs from state to state, and reserves capacity for further ones. */
-import { LEGS_MAX, type OrderKind, type TopUpCause } from '../../domain/order-state.js';
+import { LEGS_MAX, type LegKind, type TopUpCause } from '../../domain/order-state.js';
 import type { Sun } from '../../domain/units.js';
 import type { Queryable } from '../../platform/database/database.js';
 
-/** Capacity for further legs of an order. `slackSun` is what a leg may lack. */
-export interface Reservation {
-  readonly orderId: bigint;
-  readonly receiver: string;
+/** Capacity for further legs of one kind. `slackSun` is what a leg may lack. */
+export interface PartReservation {
+  readonly kind: LegKind;
   readonly amountSun: bigint;
   readonly slackSun: Sun;
 }
 
+/** The order that gets further legs. */
+export interface LegOwner {
+  readonly id: bigint;
+  readonly receiver: string;
+}
+
 const RESERVE_TOP_UP = {
   name: 'reserve_top_up',
-  text: `SELECT reserve_capacity($1, 'rental', $2, $3, $4)`,
+  text: `SELECT reserve_capacity($1, $2, $3, $4, $5)`,
 };
 
-/** Reserves a further leg for the missing energy of an undelivered rental. Throws a refusal without capacity. */
-export async function reserveMissing(tx: Queryable, reservation: Reservation): Promise<void> {
-  const { orderId, receiver, amountSun, slackSun } = reservation;
-  await tx.query(RESERVE_TOP_UP, [orderId, receiver, amountSun, slackSun]);
+/** Reserves further legs for what an undelivered rental lacks. Throws a refusal without capacity. */
+export async function reserveMissing(
+  tx: Queryable,
+  owner: LegOwner,
+  missing: readonly PartReservation[],
+): Promise<void> {
+  const [first, ...more] = missing;
+  if (first === undefined || more.length > 0) return reserveFurther(tx, owner, missing);
+  await tx.query(RESERVE_TOP_UP, [owner.id, first.kind, owner.receiver, first.amountSun, first.slackSun]);
 }
 
 /** The limit of legs counts from the existing ones: a move or a top-up may be spread over as many legs as an order. */
 const RESERVE = {
   name: 'reserve_further',
   text: `SELECT reserve_capacity($1, $2, $3, $4, $5,
-    (SELECT coalesce(max(leg_no), 0) FROM open_leg WHERE order_id = $1)::integer + ${LEGS_MAX.toString()})`,
+    (SELECT coalesce(max(leg_no), 0) FROM open_leg WHERE order_id = $1)::integer + $6::integer)`,
 };
 
-/** Reserves further legs, as many as a new order may have. Throws a refusal without capacity. */
-export async function reserveFurther(tx: Queryable, kind: OrderKind, reservation: Reservation): Promise<void> {
-  const { orderId, receiver, amountSun, slackSun } = reservation;
-  await tx.query(RESERVE, [orderId, kind, receiver, amountSun, slackSun]);
+const RESERVE_PARTS = {
+  name: 'reserve_further_parts',
+  text: `SELECT reserve_order($1, $3, $2::text[], $4::bigint[], $5::bigint[], array_fill($6::integer, ARRAY[cardinality($2::text[])]))`,
+};
+
+/** Reserves further legs, as many as a new order may have of each kind. Throws a refusal without capacity. */
+export async function reserveFurther(
+  tx: Queryable,
+  { id, receiver }: LegOwner,
+  parts: readonly PartReservation[],
+): Promise<void> {
+  const [first, ...more] = parts;
+  if (first === undefined) return;
+  if (more.length === 0) {
+    await tx.query(RESERVE, [id, first.kind, receiver, first.amountSun, first.slackSun, LEGS_MAX]);
+    return;
+  }
+  const [kinds, amounts] = [parts.map(({ kind }) => kind), parts.map(({ amountSun }) => amountSun)];
+  await tx.query(RESERVE_PARTS, [id, kinds, receiver, amounts, parts.map(({ slackSun }) => slackSun), LEGS_MAX]);
 }
 
 const MARK_TOP_UP = {
@@ -82,7 +107,7 @@ const RELEASE = {
 
 export interface ReleasedLeg {
   readonly id: bigint;
-  readonly kind: OrderKind;
+  readonly kind: LegKind;
   readonly wallet_id: number;
   readonly amount_sun: bigint;
 }
@@ -96,29 +121,45 @@ export async function releaseLegs(tx: Queryable, legIds: readonly bigint[]): Pro
 const ACTIVATE = {
   name: 'activate_legs',
   text: `UPDATE open_leg SET status = 'active', active_at = $2, changed_at = clock_timestamp(),
-      energy = CASE kind WHEN 'rental' THEN div(amount_sun::numeric * $3::numeric, 1000000 * $4::numeric)::bigint END
+      energy = CASE kind WHEN 'rental' THEN div(amount_sun::numeric * $3::numeric, 1000000 * $4::numeric)::bigint END,
+      bandwidth = CASE kind WHEN 'bandwidth' THEN div(amount_sun::numeric * $5::numeric, 1000000 * $6::numeric)::bigint END
     WHERE id = ANY ($1::bigint[]) AND status = 'placed'`,
 };
 
-/** The network's two numbers that turn stake into energy. */
+/** The network's numbers that turn stake into energy and bandwidth. */
 interface StakeRatio {
   readonly totalEnergyLimit: bigint;
   readonly totalEnergyWeight: bigint;
+  readonly totalNetLimit: bigint;
+  readonly totalNetWeight: bigint;
 }
 
-/** Marks placed legs as active at block time `at`, with the energy of their stake at this ratio. */
+/** Marks placed legs as active at block time `at`, with the energy or bandwidth of their stake at this ratio. */
 export async function activateLegs(
   tx: Queryable,
   legIds: readonly bigint[],
   at: Date,
   ratio: StakeRatio,
 ): Promise<void> {
-  await tx.query(ACTIVATE, [legIds, at, ratio.totalEnergyLimit, ratio.totalEnergyWeight]);
+  const { totalEnergyLimit, totalEnergyWeight, totalNetLimit, totalNetWeight } = ratio;
+  await tx.query(ACTIVATE, [legIds, at, totalEnergyLimit, totalEnergyWeight, totalNetLimit, totalNetWeight]);
+}
+
+/** Legs that waited for the activation of their receiver wait for themselves from now on. */
+const START_WAITS = {
+  name: 'start_leg_waits',
+  text: `UPDATE open_leg SET changed_at = clock_timestamp() WHERE status = 'reserved' AND order_id IN (
+    SELECT order_id FROM open_leg WHERE id = ANY ($1::bigint[]) AND kind = 'activation' AND status = 'active')`,
+};
+
+/** Restarts the age of reserved legs whose orders' activations are among these active legs. */
+export async function startWaitsAfterActivation(tx: Queryable, legIds: readonly bigint[]): Promise<void> {
+  await tx.query(START_WAITS, [legIds]);
 }
 
 const REVERT = {
   name: 'reverted_legs',
-  text: `UPDATE open_leg SET status = 'placed', active_at = NULL, energy = NULL, changed_at = clock_timestamp()
+  text: `UPDATE open_leg SET status = 'placed', active_at = NULL, energy = NULL, bandwidth = NULL, changed_at = clock_timestamp()
     WHERE id = ANY ($1::bigint[]) AND status = 'active'`,
 };
 
@@ -157,6 +198,17 @@ export async function markLegsClosed(
 ): Promise<number> {
   const act = txid === undefined ? null : Buffer.from(txid, 'hex');
   return (await tx.query(CLOSE, [legIds, at, act, reason ?? null])).length;
+}
+
+const KEEP_ACTIVATIONS = {
+  name: 'keep_activations',
+  text: `UPDATE open_leg SET status = 'reclaimed', closed_at = active_at, closed_reason = 'activated: nothing is to be reclaimed'
+    WHERE order_id = ANY ($1::bigint[]) AND kind = 'activation' AND status = 'active'`,
+};
+
+/** Closes the activations of rentals whose activations are final. The database rejects it for any other. */
+export async function closeActivationsOf(tx: Queryable, orderIds: readonly bigint[]): Promise<void> {
+  await tx.query(KEEP_ACTIVATIONS, [orderIds]);
 }
 
 /**

@@ -4,8 +4,8 @@ import { TOP_UP_LEGS_MAX } from '../../domain/order-state.js';
 /** Reclaims of rentals that ended together are weighed together, unless one of them takes longer. */
 const TOGETHER_SEC = 60;
 
-/** The number of top-ups of order `o`. */
-export const TOP_UP_COUNT = `(SELECT count(*) FROM open_leg x WHERE x.order_id = o.id AND x.top_up)`;
+/** The number of top-ups of energy of order `o`. */
+export const TOP_UP_COUNT = `(SELECT count(*) FROM open_leg x WHERE x.order_id = o.id AND x.kind = 'rental' AND x.top_up)`;
 
 /**
  * For each receiver with unweighed reclaims, the rental that carries its top-ups; the same rule as `carrierOf`. $3: the
@@ -25,5 +25,5 @@ export const LOST = `SELECT c.* FROM (
       JOIN open_orders o ON o.id = l.order_id
      WHERE o.settled AND o.status = 'delivered' AND o.kind = 'rental' AND o.reclaimed_at IS NULL AND o.ends_at > $3
        AND ${TOP_UP_COUNT} < ${TOP_UP_LEGS_MAX.toString()}
-       AND NOT EXISTS (SELECT FROM open_leg x WHERE x.order_id = o.id AND x.status = 'reclaimed')
+       AND NOT EXISTS (SELECT FROM open_leg x WHERE x.order_id = o.id AND x.kind = 'rental' AND x.status = 'reclaimed')
      ORDER BY o.ends_at DESC, o.id DESC LIMIT 1) c`;

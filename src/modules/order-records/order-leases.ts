@@ -24,6 +24,7 @@ export interface ClaimRow extends OrderClaim {
   readonly status: OrderStatus;
   readonly receive_address: string;
   readonly energy: Energy | null;
+  readonly bandwidth: bigint | null;
   readonly credits: bigint;
   readonly settled: boolean;
   readonly undoing: boolean;
@@ -52,7 +53,7 @@ const CLAIMED = `
   SET lease_until = due.until, fence = o.fence + 1
   FROM due WHERE o.id = due.id
   RETURNING o.id, o.fence, o.next_run_at::text AS due_at, o.project_id, o.kind, o.status, o.receive_address, o.energy,
-    o.credits, o.settled, o.undoing, o.needs_attention, o.ends_at, o.request_id,
+    o.bandwidth, o.credits, o.settled, o.undoing, o.needs_attention, o.ends_at, o.request_id,
     extract(epoch FROM clock_timestamp() - o.created_at)::float8 AS age_sec`;
 
 /**

@@ -65,14 +65,19 @@ export async function postponeTopUps(database: Queryable, order: OrderClaim, res
   await database.query(REST_TOP_UPS, [order.id, order.fence, restSec]);
 }
 
-/** All legs are on chain, but they hold less than was sold: the order is due immediately for a further leg. */
+/**
+ * All legs are on chain, but they hold less than was sold: the order is due immediately for a further leg. Or its
+ * activation is on chain: it is due for its delegations.
+ */
 const WAKE_SHORT = {
   name: 'wake_short',
   text: `UPDATE open_orders o SET next_run_at = clock_timestamp() WHERE id = ANY ($1::bigint[]) AND status = 'placed'
-      AND NOT EXISTS (SELECT FROM open_leg WHERE order_id = o.id AND status NOT IN ('active', 'released'))`,
+      AND (NOT EXISTS (SELECT FROM open_leg WHERE order_id = o.id AND status NOT IN ('active', 'released'))
+        OR EXISTS (SELECT FROM open_leg WHERE order_id = o.id AND kind = 'activation' AND status = 'active')
+          AND NOT EXISTS (SELECT FROM open_leg WHERE order_id = o.id AND status = 'placed'))`,
 };
 
-/** Makes placed orders due whose legs are all on chain. */
+/** Makes placed orders due whose legs are all on chain, or whose activation is and nothing else was sent. */
 export async function wakeShortOrders(tx: Queryable, orderIds: readonly bigint[]): Promise<void> {
   await tx.query(WAKE_SHORT, [orderIds]);
 }

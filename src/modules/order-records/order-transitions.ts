@@ -34,19 +34,22 @@ export async function lockRunningRental(tx: Queryable, order: OrderClaim): Promi
 const REST_UNTIL_SOLID = `next_run_at = CASE WHEN o.lease_until IS NULL OR o.next_run_at IS NULL THEN clock_timestamp() + ${SOLID_WAIT}
       ELSE o.next_run_at END`;
 
-/** An order is delivered once every leg that is not released is active and together they hold the sold energy. */
+/**
+ * An order is delivered once every leg that is not released is active and together they hold the energy and the
+ * bandwidth that were sold.
+ */
 const DELIVER = {
   name: 'deliver_orders',
   text: `UPDATE open_orders o SET status = 'delivered', delivered_at = s.at,
-      ends_at = s.at + o.duration_sec * interval '1 second', delivered_energy = s.energy,
+      ends_at = s.at + o.duration_sec * interval '1 second', delivered_energy = s.energy, delivered_bandwidth = s.bandwidth,
       sun_per_energy_e6 = div(s.sun * 1000000, o.energy)::bigint,
       needs_attention = false, error_code = NULL, error = NULL, ${REST_UNTIL_SOLID}
-    FROM (SELECT order_id, max(active_at) AS at, sum(energy)::bigint AS energy,
-             sum(amount_sun) AS sun FROM open_leg
+    FROM (SELECT order_id, max(active_at) AS at, sum(energy)::bigint AS energy, sum(bandwidth)::bigint AS bandwidth,
+             sum(amount_sun) FILTER (WHERE kind = 'rental') AS sun FROM open_leg
            WHERE order_id = ANY ($1::bigint[]) AND status <> 'released'
            GROUP BY order_id HAVING bool_and(status = 'active')) s
     WHERE o.id = s.order_id AND o.status IN ('placed', 'unresolved') AND NOT o.undoing
-      AND (o.kind = 'activation' OR s.energy >= o.energy)
+      AND (o.kind = 'activation' OR s.energy >= o.energy) AND (o.bandwidth IS NULL OR s.bandwidth >= o.bandwidth)
     RETURNING o.id, o.kind, extract(epoch FROM clock_timestamp() - o.created_at)::float8 AS age_sec`,
 };
 
@@ -64,7 +67,7 @@ export async function deliverOrders(tx: Queryable, orderIds: readonly bigint[]):
 
 const REVERT = {
   name: 'reverted_orders',
-  text: `UPDATE open_orders SET status = 'placed', delivered_at = NULL, ends_at = NULL, delivered_energy = NULL
+  text: `UPDATE open_orders SET status = 'placed', delivered_at = NULL, ends_at = NULL, delivered_energy = NULL, delivered_bandwidth = NULL
     WHERE id = ANY ($1::bigint[]) AND status = 'delivered' AND NOT settled`,
 };
 
@@ -80,11 +83,12 @@ const SETTLE = {
     WHERE o.id = ANY ($1::bigint[]) AND o.status = 'delivered' AND NOT o.settled AND NOT EXISTS (
       SELECT FROM open_leg l WHERE l.order_id = o.id AND l.status <> 'released' AND NOT EXISTS (
         SELECT FROM open_chain_tx t WHERE t.leg_id = l.id AND t.purpose <> 'reclaim' AND t.status = 'solid'))
-    RETURNING o.id, extract(epoch FROM clock_timestamp() - o.created_at)::float8 AS age_sec`,
+    RETURNING o.id, o.kind, extract(epoch FROM clock_timestamp() - o.created_at)::float8 AS age_sec`,
 };
 
 export interface SettledOrder {
   readonly id: bigint;
+  readonly kind: OrderKind;
   /** Seconds since acceptance. */
   readonly age_sec: number;
 }
@@ -185,19 +189,32 @@ export async function markUndoing(database: Queryable, order: OrderClaim): Promi
 
 const REFUND = {
   name: 'refund_order',
-  text: `UPDATE open_orders SET status = 'refunded', settled = true, needs_attention = false, next_run_at = NULL,
-      error_code = 'SUPPLIER_REFUSED', error = $3, delivered_at = NULL, ends_at = NULL, delivered_energy = NULL
+  text: `UPDATE open_orders o SET status = 'refunded', settled = true, needs_attention = false, next_run_at = NULL,
+      error_code = 'SUPPLIER_REFUSED', error = $3, delivered_at = NULL, ends_at = NULL, delivered_energy = NULL,
+      delivered_bandwidth = NULL, kept_credits = CASE WHEN EXISTS (
+        SELECT FROM open_chain_tx t WHERE t.order_id = o.id AND t.purpose = 'activate' AND t.status = 'solid') THEN activation_credits END
     WHERE id = $1 AND fence = $2 AND status <> 'refunded' AND ${RECOVERY_IS_DONE}
-    RETURNING extract(epoch FROM clock_timestamp() - created_at)::float8 AS age_sec`,
+    RETURNING extract(epoch FROM clock_timestamp() - created_at)::float8 AS age_sec, coalesce(kept_credits, 0)::bigint AS kept_credits`,
 };
 
 /**
  * Marks a claimed order as refunded, with `reason`, which the caller reads. The database rejects it unless every leg has
- * ended. Returns the order's age in seconds, or undefined if nothing changed.
+ * ended. Returns undefined if nothing changed.
  */
-export async function markRefunded(tx: Queryable, order: OrderClaim, reason: string): Promise<number | undefined> {
-  const [row] = await tx.query<{ age_sec: number }>(REFUND, [order.id, order.fence, reason]);
-  return row?.age_sec;
+export async function markRefunded(
+  tx: Queryable,
+  order: OrderClaim,
+  reason: string,
+): Promise<RefundedOrder | undefined> {
+  const [row] = await tx.query<RefundedOrder>(REFUND, [order.id, order.fence, reason]);
+  return row;
+}
+
+export interface RefundedOrder {
+  /** Seconds since acceptance. */
+  readonly age_sec: number;
+  /** The share of the charge that is not returned: that of an activation on chain. */
+  readonly kept_credits: bigint;
 }
 
 const UNRESOLVED = {
@@ -231,7 +248,7 @@ const RECOUNT = {
       top_up_after = clock_timestamp() + $2::int * interval '1 second',
       next_run_at = CASE WHEN $2::int IS NULL THEN coalesce(o.next_run_at, clock_timestamp()) ELSE o.next_run_at END
     FROM (SELECT order_id, sum(amount_sun) AS sun FROM open_leg
-           WHERE order_id = $1 AND status NOT IN ('released', 'reclaimed') GROUP BY order_id) s
+           WHERE order_id = $1 AND kind = 'rental' AND status NOT IN ('released', 'reclaimed') GROUP BY order_id) s
     WHERE o.id = s.order_id AND o.kind = 'rental'`,
 };
 

@@ -1,4 +1,5 @@
 /** Records acts found on chain that the records lack: those of waiting orders, and delegations of no order. */
+import { delegationKind, type Resource } from '../../domain/resource.js';
 import type { ChainTxPurpose } from '../../domain/order-state.js';
 import type { Queryable } from '../../platform/database/database.js';
 import { RECOVERY_HOLD_SEC, RECOVERY_IS_DONE } from './recovery-condition.js';
@@ -83,6 +84,7 @@ export interface OrphanDelegation {
   readonly wallet_id: number;
   readonly receive_address: string;
   readonly amount_sun: bigint;
+  readonly resource: Resource;
   readonly raw_data: Buffer;
   readonly signature: Buffer | null;
   readonly block_number: bigint;
@@ -115,7 +117,7 @@ export async function insertAdoptingOrder(
 }
 
 const ADOPT_LEG = `INSERT INTO leg (order_id, leg_no, kind, wallet_id, receive_address, amount_sun, energy, status, active_at)
-  VALUES ($1, 1, 'rental', $2, $3, $4, 1, 'active', $5) RETURNING id`;
+  VALUES ($1, 1, $6, $2, $3, $4, 1, 'active', $5) RETURNING id`;
 
 /** Inserts the active leg of an adopted delegation. Returns its id. */
 export async function insertAdoptedLeg(
@@ -123,7 +125,8 @@ export async function insertAdoptedLeg(
   orderId: bigint,
   orphan: OrphanDelegation,
 ): Promise<bigint | undefined> {
-  const params = [orderId, orphan.wallet_id, orphan.receive_address, orphan.amount_sun, orphan.block_at];
+  const kind = delegationKind(orphan.resource);
+  const params = [orderId, orphan.wallet_id, orphan.receive_address, orphan.amount_sun, orphan.block_at, kind];
   const [leg] = await tx.query<{ id: bigint }>(ADOPT_LEG, params);
   return leg?.id;
 }

@@ -53,7 +53,7 @@ const MOVES: Readonly<Record<TestMove, { readonly name: string; readonly text: s
   },
   deliver: {
     name: 'deliver_test_order',
-    text: `UPDATE open_orders SET status = 'delivered', delivered_at = statement_timestamp(), delivered_energy = energy,
+    text: `UPDATE open_orders SET status = 'delivered', delivered_at = statement_timestamp(), delivered_energy = energy, delivered_bandwidth = bandwidth,
       ends_at = statement_timestamp() + duration_sec * interval '1 second', needs_attention = false,
       error_code = NULL, error = NULL, play_at = ${LATER}, ${BY_CLAIM}`,
   },

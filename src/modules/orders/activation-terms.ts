@@ -1,7 +1,7 @@
 /** Computes the terms of an activation from the chain's fees. */
 import { Injectable } from '@nestjs/common';
 import { creditsOf } from '../../domain/conversion.js';
-import { ApiError } from '../../domain/errors.js';
+import type { ApiError } from '../../domain/errors.js';
 import { sun } from '../../domain/units.js';
 import { Config } from '../../platform/config/config.js';
 import { Rates } from '../billing/rates.js';
@@ -9,7 +9,7 @@ import { Market } from '../quotes/market.js';
 import { activationPrice } from '../quotes/quotes.service.js';
 import { testAddressRefusal } from '../quotes/test-receivers.js';
 import type { PricedOrder } from './purchase.js';
-import { playedRefusal, ReceiverCheck } from './receiver.js';
+import { alreadyActivated, playedRefusal, ReceiverCheck } from './receiver.js';
 
 @Injectable()
 export class ActivationTerms {
@@ -51,6 +51,6 @@ export class ActivationTerms {
     const refusal = testAddressRefusal(address, isTest);
     if (refusal !== undefined) return refusal;
     if ((await this.receiverCheck.stateOf(address)) === 'not-activated') return undefined;
-    return new ApiError('ALREADY_ACTIVATED', 'This address already exists on chain. Nothing was charged.');
+    return alreadyActivated();
   }
 }

@@ -5,21 +5,22 @@ import { ApiError } from '../../domain/errors.js';
 import { legsAffordable } from '../../domain/price.js';
 import type { Energy, Sun } from '../../domain/units.js';
 import { priceFloor } from '../pool/bandwidth.js';
+import { energyPartOf, type BandwidthPart, type FurtherParts, type PartPrice } from '../../domain/order-items.js';
+import { sunForBandwidth, sunOfOneUnit, type BandwidthRatio } from '../pool/bandwidth-stake.js';
 import { marginFor, sunForEnergy, sunOfOneEnergy } from '../pool/energy-ratio.js';
 import { Market } from '../quotes/market.js';
-import { QuotesService } from '../quotes/quotes.service.js';
+import { bandwidthRatioOf, QuotesService } from '../quotes/quotes.service.js';
 import type { TokenTransfer } from '../quotes/transfer-sizing.js';
-import type { OrderTerms, PricedOrder } from './purchase.js';
+import type { OrderTerms, PartCapacity, PricedOrder } from './purchase.js';
 import { ReceiverCheck } from './receiver.js';
 import { pricingRefusal } from './refusals.js';
 
-export type Sized = Pick<OrderTerms, 'amountSun' | 'legSlackSun' | 'legsMax' | 'energyFeeSun' | 'maxFeeLimitSun'>;
+export type Sized = PartCapacity & Pick<OrderTerms, 'energyFeeSun' | 'maxFeeLimitSun' | 'bandwidth' | 'activation'>;
 
 /** The inputs that decide how much capacity a sale needs, and in how many legs. */
-export interface Sale {
+export interface Sale extends PartPrice, FurtherParts {
   readonly energy: Energy;
   readonly durationSec: number;
-  readonly priceSun: Sun;
 }
 
 /** The purchase and its receiver. Without `energy` the receiver's state determines the amount. */
@@ -31,6 +32,10 @@ export interface DirectRequest {
   readonly transfer?: TokenTransfer | undefined;
   /** Once if absent. */
   readonly expectedUses?: number | undefined;
+  /** Units of bandwidth beside the energy. */
+  readonly bandwidth?: bigint | undefined;
+  /** True to activate the receiver first. */
+  readonly activate?: boolean | undefined;
   /** True for a test project; live if absent. */
   readonly isTest?: boolean;
 }
@@ -49,7 +54,7 @@ export class DirectTerms {
     const { receiveAddress, durationSec, isTest = false } = request;
     const [priced, receiver] = await Promise.all([
       this.quotes.price(request).catch(pricingRefusal),
-      this.receiverCheck.refusalOf(receiveAddress, isTest),
+      this.receiverCheck.refusalOf(receiveAddress, isTest, request.activate),
     ]);
     if (priced instanceof ApiError) {
       // An address that can receive no energy has no transfer to simulate either: the first reason is more useful.
@@ -80,19 +85,41 @@ export class DirectTerms {
    * choice: the number of legs of a quoted order also follows the current fee. Its price is sealed, but its
    * transactions are paid for now.
    */
-  capacityOf({ energy: amount, durationSec, priceSun }: Sale): Sized | ApiError {
+  capacityOf(sale: Sale): Sized | ApiError {
     try {
-      const { energyFeeSun, maxFeeLimitSun, ratio, transactionFeeSunPerByte } = this.market.current();
+      const market = this.market.current();
+      const { energyFeeSun, maxFeeLimitSun, ratio, createAccountFeeSun } = market;
+      const floorSun = priceFloor(market.transactionFeeSunPerByte, this.config.sales.priceFloorBps);
+      const marginBps = marginFor(sale.durationSec, this.config.pool.marginBps);
+      const { activation } = sale;
       return {
-        legsMax: legsAffordable(priceSun, priceFloor(transactionFeeSunPerByte, this.config.sales.priceFloorBps)),
-        amountSun: sunForEnergy(amount, ratio, marginFor(durationSec, this.config.pool.marginBps)),
+        legsMax: legsAffordable(energyPartOf(sale).priceSun, floorSun),
+        amountSun: sunForEnergy(sale.energy, ratio, marginBps),
         legSlackSun: sunOfOneEnergy(ratio),
         energyFeeSun,
         maxFeeLimitSun,
+        ...(sale.bandwidth !== undefined && {
+          bandwidth: bandwidthOf(sale.bandwidth, bandwidthRatioOf(market), marginBps, floorSun),
+        }),
+        ...(activation !== undefined && { activation: { ...activation, amountSun: createAccountFeeSun } }),
       };
     } catch (error) {
       if (error instanceof ApiError) return error;
       throw error;
     }
   }
+}
+
+function bandwidthOf(
+  part: BandwidthPart,
+  ratio: BandwidthRatio,
+  marginBps: number,
+  floorSun: Sun,
+): BandwidthPart & PartCapacity {
+  return {
+    ...part,
+    amountSun: sunForBandwidth(part.units, ratio, marginBps),
+    legSlackSun: sunOfOneUnit(ratio),
+    legsMax: legsAffordable(part.priceSun, floorSun),
+  };
 }

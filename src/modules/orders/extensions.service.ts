@@ -6,7 +6,7 @@ import { Injectable } from '@nestjs/common';
 import { TtlCache } from '../../platform/support/ttl-cache.js';
 import { TronClient } from '../../platform/chain/tron.client.js';
 import { invalidField, messageOf, type ApiError } from '../../domain/errors.js';
-import { energy } from '../../domain/units.js';
+import { priceAddedTime } from '../quotes/bandwidth-price.js';
 import { QuotesService } from '../quotes/quotes.service.js';
 import { Database, isRefusal } from '../../platform/database/database.js';
 import { EXTEND, type AddedTime, type ExtensionPurchase, type PricedExtension } from './extend-statement.js';
@@ -70,10 +70,11 @@ export class ExtensionsService {
   /** Returns a refusal as a result, since a replay takes precedence over it. */
   private async price(order: KeyedOrderRow, { durationSec, expectedUses }: AddedTime): Promise<PricedExtension> {
     // Only rentals have a price for time.
-    if (order.energy === null) return { terms: undefined, refusal: refusalNamed('NOT_EXTENDABLE', undefined) };
+    const { energy: sold, bandwidth } = order;
+    if (sold === null) return { terms: undefined, refusal: refusalNamed('NOT_EXTENDABLE', undefined) };
     try {
       if (!order.test) this.chain.pool.assertAgreed();
-      const terms = this.quotes.priceTime(energy(order.energy), durationSec, expectedUses);
+      const terms = priceAddedTime(this.quotes.figures, { energy: sold, bandwidth }, durationSec, expectedUses);
       // For a test rental the database judges the end.
       const headAtMs = order.test ? order.created_at.getTime() : await this.chainTimeMs();
       return { terms: { ...terms, headAtMs }, refusal: undefined };

@@ -7,7 +7,7 @@ import type { BatchLoader } from '../../platform/support/batch-loader.js';
 import { Database, type Statement } from '../../platform/database/database.js';
 import { compensationsOf, extensionsOf, legsOf, type Kept } from '../../platform/database/order-details-sql.js';
 import { rowsByKey } from '../../platform/database/rows-by-key.js';
-import type { OrderKind, OrderStatus } from '../../domain/order-state.js';
+import type { LegKind, OrderKind, OrderStatus } from '../../domain/order-state.js';
 import { MEASURED_USE, type MeasuredUseRow } from './measured-use.js';
 import type { OrderMetadata } from './order-labels.js';
 
@@ -16,6 +16,9 @@ export interface LegRow {
   readonly owner: string;
   readonly txid: string;
   readonly energy: number | null;
+  /** These are absent in snapshots from before they existed. */
+  readonly kind?: LegKind;
+  readonly bandwidth?: number | null;
   readonly amount_sun: number;
   readonly block_number: number | null;
   readonly reclaim_txid: string | null;
@@ -54,10 +57,18 @@ export interface OrderRow {
   readonly expected_uses: number | null;
   readonly energy_fee_sun: bigint | null;
   readonly max_fee_limit_sun: bigint | null;
+  readonly bandwidth: bigint | null;
+  readonly bandwidth_price_sun: bigint | null;
+  readonly bandwidth_credits: bigint | null;
+  readonly activation_price_sun: bigint | null;
+  readonly activation_credits: bigint | null;
   readonly price_sun: bigint;
   readonly credits: bigint;
   readonly trx_usd_e8: bigint;
   readonly delivered_energy: bigint | null;
+  readonly delivered_bandwidth: bigint | null;
+  /** The share of an activation that a refund did not return. */
+  readonly kept_credits: bigint | null;
   readonly settled: boolean;
   readonly needs_attention: boolean;
   readonly error_code: string | null;
@@ -97,7 +108,8 @@ const EXTENSIONS = `CASE WHEN o.extensions > 0 THEN ${extensionsOf('o')} END AS 
 const columnsIn = (
   kept: Kept,
 ): string => `o.id, o.key, o.kind, o.status, o.receive_address, o.energy, o.duration_sec, o.expected_uses,
-  o.energy_fee_sun, o.max_fee_limit_sun, o.price_sun, o.credits,
+  o.energy_fee_sun, o.max_fee_limit_sun, o.price_sun, o.credits, o.bandwidth, o.bandwidth_price_sun, o.bandwidth_credits,
+  o.activation_price_sun, o.activation_credits, o.delivered_bandwidth, o.kept_credits,
   o.trx_usd_e8, o.delivered_energy, o.settled, o.needs_attention, o.error_code, o.error, o.reference, o.metadata,
   o.created_at, o.delivered_at, o.ends_at, o.reclaimed_at, o.test, ${legsIn(kept)}, ${COMPENSATIONS}, ${EXTENSIONS},
   ${MEASURED_USE}`;

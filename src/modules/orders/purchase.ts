@@ -2,6 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import type { ApiError } from '../../domain/errors.js';
 import type { OrderKind } from '../../domain/order-state.js';
+import type { BandwidthPart, PartPrice } from '../../domain/order-items.js';
 import type { Credits, Energy, RateE8, Sun } from '../../domain/units.js';
 import { requirePurchaseKey, takePurchaseKey, type PurchaseKey } from '../../platform/http/pipeline/idempotency-key.js';
 import type { Caller, ProjectRecord } from '../../platform/http/pipeline/request-context.js';
@@ -69,8 +70,18 @@ export interface Priced<Terms> {
   readonly refusal: ApiError | undefined;
 }
 
-/** The amounts to charge and deliver, priced before any transaction. */
-export interface OrderTerms {
+/** Pool capacity to reserve for one part of an order. */
+export interface PartCapacity {
+  /** Sun to delegate, or to spend on an activation. */
+  readonly amountSun: Sun;
+  /** Sun worth one unit, for each further leg. */
+  readonly legSlackSun: Sun;
+  /** Maximum number of wallets to spread the part over. Each leg costs two transactions. */
+  readonly legsMax: bigint;
+}
+
+/** The amounts to charge and deliver, priced before any transaction. The capacity is that of the energy, or activation. */
+export interface OrderTerms extends PartCapacity {
   readonly receiveAddress: string;
   readonly energy: Energy | undefined;
   readonly durationSec: number | undefined;
@@ -85,12 +96,9 @@ export interface OrderTerms {
   readonly priceSun: Sun;
   readonly credits: Credits;
   readonly rate: RateE8;
-  /** Pool capacity to reserve, in sun: to delegate, or to spend on an activation. */
-  readonly amountSun: Sun;
-  /** Sun worth one energy, for each further leg. */
-  readonly legSlackSun: Sun;
-  /** Maximum number of wallets to spread the order over. Each leg costs two transactions. */
-  readonly legsMax: bigint;
+  /** The parts beside energy, with their shares of the price and the charge. */
+  readonly bandwidth?: (BandwidthPart & PartCapacity) | undefined;
+  readonly activation?: (PartPrice & Pick<PartCapacity, 'amountSun'>) | undefined;
   readonly quote?: { readonly id: string; readonly expiresAtMs: number };
 }
 

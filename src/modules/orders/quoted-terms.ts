@@ -1,6 +1,7 @@
 /** Returns the terms of an order by its quote, at the quote's price. */
 import { Injectable } from '@nestjs/common';
 import { ApiError } from '../../domain/errors.js';
+import type { FurtherParts } from '../../domain/order-items.js';
 import { energy } from '../../domain/units.js';
 import type { ProjectRecord } from '../../platform/http/pipeline/request-context.js';
 import { QuotesService, type OpenQuote } from '../quotes/quotes.service.js';
@@ -36,20 +37,30 @@ export class QuotedTerms {
     const sized = this.directTerms.capacityOf(quote);
     const refusal =
       mismatchOf(named, quote) ??
-      (await this.receiverCheck.refusalOf(quote.receiveAddress, isTest)) ??
+      (await this.receiverCheck.refusalOf(quote.receiveAddress, isTest, quote.activation !== undefined)) ??
       (sized instanceof ApiError ? sized : undefined);
-    const { id, expiresAtMs, priceSun, ...rental } = quote;
+    const { id, expiresAtMs, priceSun, bandwidth, activation, ...rental } = quote;
     return {
       terms: {
         ...rental,
         priceSun,
-        // The amount is never reserved after a refusal. The quote's own terms keep the order of judgement.
-        ...(sized instanceof ApiError ? { amountSun: priceSun, legSlackSun: priceSun, legsMax: 1n } : sized),
+        // Nothing is reserved after a refusal. The quote's own terms keep the order of judgement.
+        ...(sized instanceof ApiError ? capacityAfterRefusal({ priceSun, bandwidth, activation }) : sized),
         quote: { id, expiresAtMs },
       },
       refusal,
     };
   }
+}
+
+/** Returns a capacity that satisfies the columns of a row which the same statement undoes. */
+function capacityAfterRefusal({ priceSun, bandwidth, activation }: Pick<OpenQuote, 'priceSun' | keyof FurtherParts>) {
+  const none = { amountSun: priceSun, legSlackSun: priceSun, legsMax: 1n };
+  return {
+    ...none,
+    ...(bandwidth !== undefined && { bandwidth: { ...bandwidth, ...none } }),
+    ...(activation !== undefined && { activation: { ...activation, ...none } }),
+  };
 }
 
 /** Compares only members that the caller sent, not defaults (docs/interface.md §9). */

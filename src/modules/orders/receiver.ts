@@ -40,10 +40,11 @@ export class ReceiverCheck {
 
   /**
    * Returns the refusal if no energy can be delegated to `address`: RECEIVER_NOT_ACTIVATED, RECEIVER_NOT_SUPPORTED or
-   * CHAIN_UNAVAILABLE. For a test project (`isTest`) the address alone decides.
+   * CHAIN_UNAVAILABLE. With `activates`, an address that exists already is refused with ALREADY_ACTIVATED instead of
+   * one that does not. For a test project (`isTest`) the address alone decides.
    */
-  async refusalOf(address: string, isTest = false): Promise<ApiError | undefined> {
-    if (isTest) return playedRefusal(address, 'rental');
+  async refusalOf(address: string, isTest = false, activates = false): Promise<ApiError | undefined> {
+    if (isTest) return playedRefusal(address, activates ? 'activation' : 'rental');
     const refusal = testAddressRefusal(address, isTest);
     if (refusal !== undefined) return refusal;
     // TRON: an account cannot delegate to itself, and energy moved between wallets of ours would be charged for
@@ -53,7 +54,9 @@ export class ReceiverCheck {
       return new ApiError('RECEIVER_NOT_SUPPORTED', 'This address belongs to the service and cannot rent energy.');
     }
     try {
-      return refusalOfState(await this.stateOf(address));
+      const state = await this.stateOf(address);
+      if (!activates) return refusalOfState(state);
+      return state === 'not-activated' ? undefined : alreadyActivated();
     } catch (error) {
       return pricingRefusal(error);
     }
@@ -103,6 +106,10 @@ export function playedRefusal(address: string, kind: OrderKind): ApiError | unde
   const name = testAddressName(address);
   if (name === 'short of capacity') return refusalNamed('CAPACITY_UNAVAILABLE', undefined);
   return name === 'not activated' && kind === 'rental' ? notActivated() : undefined;
+}
+
+export function alreadyActivated(): ApiError {
+  return new ApiError('ALREADY_ACTIVATED', 'This address already exists on chain. Nothing was charged.');
 }
 
 function notActivated(): ApiError {

@@ -13,6 +13,8 @@ export type RequestTerms =
       readonly durationSec: number;
       readonly transfer?: TokenTransfer | undefined;
       readonly expectedUses?: number | undefined;
+      readonly bandwidth?: bigint | undefined;
+      readonly activate?: boolean | undefined;
     }
   | { readonly kind: 'activation'; readonly receiveAddress: string }
   | {
@@ -31,7 +33,7 @@ export function withoutDefaultToken<T extends RequestTerms>(terms: T, tokenContr
 /**
  * Returns a hash of 32 bytes (docs/interface.md §10). It covers the quote's ref alone; or address, energy or its
  * absence, and duration; or the extended order and the added duration. Expected uses are part of it only when they
- * differ from 1, the default, and the transfer only when one is named.
+ * differ from 1, the default. The transfer, bandwidth and an activation are part of it only when they are asked for.
  */
 export function requestHash(terms: RequestTerms): Buffer {
   return createHash('sha256')
@@ -52,6 +54,8 @@ function membersOf(terms: RequestTerms): readonly (string | number | null)[] {
         terms.durationSec,
         ...uses(terms),
         ...transferred(terms),
+        ...(terms.bandwidth === undefined ? [] : ['bandwidth', terms.bandwidth.toString()]),
+        ...(terms.activate === true ? ['activate'] : []),
       ];
     case 'activation':
       return ['activate', terms.receiveAddress];
@@ -63,6 +67,6 @@ function membersOf(terms: RequestTerms): readonly (string | number | null)[] {
 const uses = ({ expectedUses = 1 }: { readonly expectedUses?: number | undefined }): readonly number[] =>
   expectedUses === 1 ? [] : [expectedUses];
 
-/** Last, and led by a word, so that no other terms have the same members. */
+/** Led by a word, as are bandwidth and an activation, so that no other terms have the same members. */
 const transferred = ({ transfer }: { readonly transfer?: TokenTransfer | undefined }): readonly (string | null)[] =>
   transfer === undefined ? [] : ['transfer', transfer.to, transfer.amount.toString(), transfer.token ?? null];

@@ -2,6 +2,7 @@
  * Bandwidth that a wallet sells from its own stake. Its own transactions come first: they pay for every delivery and
  * reclaim, of either resource. Pure; integer arithmetic only.
  */
+import type { LegKind } from '../../domain/order-state.js';
 import { divCeil, SUN_PER_TRX, sun, type Energy, type Sun } from '../../domain/units.js';
 import { DELEGATION_MIN_SUN, sunForEnergy, sunOfOneEnergy, type EnergyRatio } from './energy-ratio.js';
 
@@ -30,6 +31,12 @@ export function sunForBandwidth(units: bigint, ratio: BandwidthRatio, marginBps:
 /** Returns the sun worth one unit of bandwidth, rounded up. */
 export function sunOfOneUnit(ratio: BandwidthRatio): Sun {
   return sunOfOneEnergy(inPlaceOfEnergy(ratio));
+}
+
+/** Returns the sun that a further leg of this kind may lack, because the amount of each leg rounds down. */
+export function legSlackSun(kind: LegKind, totals: NetworkTotals): Sun {
+  if (kind === 'activation') return sun(0);
+  return kind === 'bandwidth' ? sunOfOneUnit(totals) : sunOfOneEnergy(totals);
 }
 
 /** A wallet's stake for bandwidth, as one node returns it. */

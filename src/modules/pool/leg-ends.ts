@@ -7,11 +7,14 @@ import { closeLegs, holdPair } from './leg-closing.js';
 import { recordAct, type Author } from '../../platform/database/audit-log.js';
 import { Database, type Queryable } from '../../platform/database/database.js';
 import { shortfallOf } from './shortfall.js';
+import type { LegKind } from '../../domain/order-state.js';
+import { resourceOf } from '../../domain/resource.js';
 import { OperatorError } from '../../domain/operator-error.js';
 
 interface LegRow {
   readonly id: bigint;
   readonly leg_no: number;
+  readonly kind: LegKind;
   readonly wallet_id: number;
   readonly address: string;
   readonly receive_address: string;
@@ -20,10 +23,10 @@ interface LegRow {
   readonly delivered: bigint | null;
 }
 
-const FIND = `SELECT l.id, l.leg_no, l.wallet_id, w.address, l.receive_address, l.amount_sun, l.status, d.block_number AS delivered
+const FIND = `SELECT l.id, l.leg_no, l.kind, l.wallet_id, w.address, l.receive_address, l.amount_sun, l.status, d.block_number AS delivered
   FROM open_leg l JOIN pool_wallet w ON w.id = l.wallet_id
   LEFT JOIN open_chain_tx d ON d.leg_id = l.id AND d.purpose = 'delegate' AND d.status = 'solid'
-  WHERE l.order_id = $1 AND l.kind = 'rental' AND ($2::integer IS NULL OR l.leg_no = $2) ORDER BY l.leg_no`;
+  WHERE l.order_id = $1 AND l.kind <> 'activation' AND ($2::integer IS NULL OR l.leg_no = $2) ORDER BY l.leg_no`;
 
 const ON_ITS_WAY = `SELECT encode(txid, 'hex') AS txid FROM open_chain_tx
   WHERE leg_id = $1 AND purpose = 'reclaim' AND status IN ('sending', 'included', 'solid')`;
@@ -54,11 +57,12 @@ export class LegEnds {
     const judged = await shortfallOf(this.database, this.client, {
       wallet: { id: leg.wallet_id, address: leg.address },
       receiver: leg.receive_address,
+      resource: resourceOf(leg.kind),
       leastHeight: BigInt(block.number),
     });
     if (judged.least === 0n) {
       throw new OperatorError(
-        `The chain still shows all energy that open orders delegate from ${leg.address} to ${leg.receive_address}. ` +
+        `The chain still shows all stake that open orders delegate from ${leg.address} to ${leg.receive_address}. ` +
           'Nothing was changed. The worker reclaims it by itself.',
       );
     }
@@ -115,10 +119,11 @@ export class LegEnds {
       );
     }
     const act = found.signed?.act;
-    const isOfLeg = act?.owner === leg.address && act.receiver === leg.receive_address && act.resource === 'ENERGY';
+    const isOfLeg =
+      act?.owner === leg.address && act.receiver === leg.receive_address && act.resource === resourceOf(leg.kind);
     if (act?.type !== UNDELEGATE_TYPE || !isOfLeg || BigInt(block.number) < (leg.delivered ?? 0n)) {
       throw new OperatorError(
-        `This transaction did not reclaim energy of ${leg.address} from ${leg.receive_address} after the delivery.`,
+        `This transaction did not reclaim ${resourceOf(leg.kind).toLowerCase()} of ${leg.address} from ${leg.receive_address} after the delivery.`,
       );
     }
     const [ours] = await this.database.query<{ order_id: bigint }>(

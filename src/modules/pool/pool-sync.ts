@@ -61,7 +61,9 @@ const LOCK_SLOTS = {
  */
 const SPOKEN_FOR = {
   name: 'pool_spoken_for',
-  text: `SELECT coalesce(sum(l.amount_sun), 0)::bigint AS sun FROM open_leg l WHERE l.wallet_id = $1
+  text: `SELECT coalesce(sum(l.amount_sun) FILTER (WHERE l.kind <> 'bandwidth'), 0)::bigint AS sun,
+      coalesce(sum(l.amount_sun) FILTER (WHERE l.kind = 'bandwidth'), 0)::bigint AS bandwidth_sun
+    FROM open_leg l WHERE l.wallet_id = $1
       AND l.status IN ('reserved', 'placed', 'active', 'reclaiming')
       AND (l.status IN ('reserved', 'placed')
         OR (l.status = 'active' AND l.changed_at >= $2)
@@ -71,6 +73,10 @@ const SPOKEN_FOR = {
         OR (l.status = 'reclaiming' AND EXISTS (
               SELECT FROM open_chain_tx t WHERE t.leg_id = l.id AND t.purpose = 'reclaim' AND t.status IN ('built', 'signed', 'sending'))))`,
 };
+
+/** The stake of each resource that the legs hold. */
+const HELD_SUN = `coalesce(sum(held) FILTER (WHERE kind <> 'bandwidth'), 0)::bigint AS held_sun,
+      coalesce(sum(held) FILTER (WHERE kind = 'bandwidth'), 0)::bigint AS held_bandwidth_sun`;
 
 /** Longer than any transaction lasts: every statement of this reading sees a delegation older than this. */
 const LATELY = `interval '1 minute'`;
@@ -89,8 +95,8 @@ const IS_HELD = `(l.status <> 'reclaiming' OR (SELECT t.id FROM open_chain_tx t
 const DELEGATED_LEGS = {
   name: 'pool_delegated_legs',
   text: `SELECT count(*) FILTER (WHERE NOT later) AS ending_soon, count(*) FILTER (WHERE later) AS ending_later,
-      coalesce(sum(held), 0)::bigint AS held_sun
-    FROM (SELECT o.settled AND o.ends_at > $3 AND l.status = 'active' AS later,
+      ${HELD_SUN}
+    FROM (SELECT o.settled AND o.ends_at > $3 AND l.status = 'active' AS later, l.kind,
         CASE WHEN ${IS_HELD} THEN l.amount_sun END AS held
       FROM open_leg l JOIN open_orders o ON o.id = l.order_id
            WHERE l.wallet_id = $1 AND l.status IN ('active', 'reclaiming') AND l.changed_at < $2::timestamptz - ${LATELY}) open`,
@@ -101,8 +107,8 @@ const OPEN_LEGS = {
   name: 'pool_open_legs',
   text: `SELECT count(*) FILTER (WHERE is_unsent) AS unsent,
       count(*) FILTER (WHERE is_late AND NOT later) AS ending_soon, count(*) FILTER (WHERE is_late AND later) AS ending_later,
-      coalesce(sum(held), 0)::bigint AS held_sun
-    FROM (SELECT l.status IN ('reserved', 'placed') OR l.changed_at >= $2
+      ${HELD_SUN}
+    FROM (SELECT l.kind, l.status IN ('reserved', 'placed') OR l.changed_at >= $2
           OR (l.status = 'active' AND EXISTS (
                 SELECT FROM open_chain_tx t WHERE t.leg_id = l.id AND t.purpose <> 'reclaim'
                   AND t.status NOT IN ('dead', 'dropped') AND t.block_number > $3)) AS is_unsent,
@@ -169,6 +175,7 @@ interface Reading {
 /** Some of a wallet's open legs, and the stake that they hold. */
 interface HeldLegs extends OpenLegs {
   readonly heldSun: bigint;
+  readonly heldBandwidthSun: bigint;
 }
 
 interface LegsRow {
@@ -176,9 +183,10 @@ interface LegsRow {
   readonly ending_soon: bigint;
   readonly ending_later: bigint;
   readonly held_sun: bigint;
+  readonly held_bandwidth_sun: bigint;
 }
 
-const NO_LEGS: HeldLegs = { unsent: 0n, endingSoon: 0n, endingLater: 0n, heldSun: 0n };
+const NO_LEGS: HeldLegs = { unsent: 0n, endingSoon: 0n, endingLater: 0n, heldSun: 0n, heldBandwidthSun: 0n };
 
 /**
  * Reclaims within this time are paid for with present bandwidth and TRX; later ones also with bandwidth that recovers
@@ -264,20 +272,27 @@ export class PoolSync {
     const countedTo = new Date(reading.headAtMs + DAY_MS);
     const delegated = await this.sumDelegatedLegs(tx, wallet, countedTo);
     const slots = await tx.query<{ slot_no: number }>(LOCK_SLOTS, [wallet.id]);
-    const [spokenFor] = await tx.query<{ sun: bigint }>(SPOKEN_FOR, [wallet.id, wallet.started_at, headNumber]);
+    const [spokenFor] = await tx.query<{ sun: bigint; bandwidth_sun: bigint }>(SPOKEN_FOR, [
+      wallet.id,
+      wallet.started_at,
+      headNumber,
+    ]);
     const open = await this.sumOpenLegs(tx, wallet, headNumber, countedTo);
     const left = free - (spokenFor?.sun ?? 0n);
     const stakedSun = account?.stakedForEnergySun ?? 0n;
     // A lagging backend may report free stake of an older block. Stake that legs hold is not sold because of it.
     const unheld = wallet.role === 'pool' ? stakedSun - delegated.heldSun - open.heldSun : left;
-    const least = left < unheld ? left : unheld;
-    const sellable = least > 0n ? least : 0n;
+    const sellable = leastOf(left, unheld);
+    const forBandwidth = leastOf(
+      reading.freeForBandwidth - (spokenFor?.bandwidth_sun ?? 0n),
+      (account?.stakedForBandwidthSun ?? 0n) - delegated.heldBandwidthSun - open.heldBandwidthSun,
+    );
     const legs: OpenLegs = {
       unsent: open.unsent,
       endingSoon: delegated.endingSoon + open.endingSoon,
       endingLater: delegated.endingLater + open.endingLater,
     };
-    const bandwidthSun = this.sellableBandwidth(reading, legs);
+    const bandwidthSun = this.sellableBandwidth(resources, forBandwidth, legs);
     const ownNetLimit = ownNetLimitOf(resources, bandwidthSun);
     const paidFor = this.paidFor(wallet, reading, ownNetLimit);
     const transactions = wallet.role === 'pool' ? freeTransactions(paidFor, ownNetLimit, legs) : 0n;
@@ -340,7 +355,7 @@ export class PoolSync {
   }
 
   /** TRON: a wallet's transactions take its staked bandwidth before its TRX, so those of open legs come first. */
-  private sellableBandwidth({ resources, freeForBandwidth: canDelegateSun }: Reading, legs: OpenLegs): Sun {
+  private sellableBandwidth(resources: AccountResources | undefined, canDelegateSun: bigint, legs: OpenLegs): Sun {
     if (resources === undefined || canDelegateSun === 0n) return sun(0);
     const needed = (TRANSACTIONS_PER_LEG * legs.unsent + legs.endingSoon) * TRANSACTION_BYTES;
     const kept = BigInt(this.config.pool.bandwidthKept);
@@ -369,8 +384,8 @@ function recoveringSunOf(wallet: SyncedWallet, account: ChainAccount | undefined
 
 function heldLegs([row]: readonly LegsRow[]): HeldLegs {
   if (row === undefined) return NO_LEGS;
-  const { unsent = 0n, ending_soon: endingSoon, ending_later: endingLater, held_sun: heldSun } = row;
-  return { unsent, endingSoon, endingLater, heldSun };
+  const { unsent = 0n, ending_soon: endingSoon, ending_later: endingLater } = row;
+  return { unsent, endingSoon, endingLater, heldSun: row.held_sun, heldBandwidthSun: row.held_bandwidth_sun };
 }
 
 /** Returns a wallet's bandwidth a day without the units that it would lose with the stake for sale. */
@@ -378,6 +393,12 @@ function ownNetLimitOf(resources: AccountResources | undefined, bandwidthSun: Su
   if (resources === undefined) return 0n;
   const left = resources.netLimit - bandwidthLostBy(bandwidthSun, resources);
   return left > 0n ? left : 0n;
+}
+
+/** Returns the lower one, at least 0. */
+function leastOf(a: bigint, b: bigint): bigint {
+  const least = a < b ? a : b;
+  return least > 0n ? least : 0n;
 }
 
 /** Returns the index-th of `count` near-equal parts. */

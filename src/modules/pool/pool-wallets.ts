@@ -72,7 +72,7 @@ const UNIQUE_VIOLATION = '23505';
 const STANDING_COLUMNS = `w.id, w.address, w.role, w.permission_id, w.key_address, w.status, w.pause_reason,
   w.staked_sun, w.delegated_sun, w.recovering_sun, w.balance_sun, w.staked_bandwidth_sun, w.synced_at, w.read_at,
   w.sells_until,
-  (SELECT coalesce(sum(l.amount_sun), 0)::bigint FROM open_leg l WHERE l.wallet_id = w.id AND l.status IN ('reserved', 'placed')) AS reserved_sun,
+  (SELECT coalesce(sum(l.amount_sun), 0)::bigint FROM open_leg l WHERE l.wallet_id = w.id AND l.kind <> 'bandwidth' AND l.status IN ('reserved', 'placed')) AS reserved_sun,
   (SELECT coalesce(sum(s.free_sun), 0)::bigint FROM pool_slot s WHERE s.wallet_id = w.id) AS free_sun,
   (SELECT coalesce(sum(s.free_transactions), 0)::bigint FROM pool_slot s WHERE s.wallet_id = w.id) AS free_transactions,
   (SELECT coalesce(sum(s.free_bandwidth_sun), 0)::bigint FROM pool_slot s WHERE s.wallet_id = w.id) AS free_bandwidth_sun,

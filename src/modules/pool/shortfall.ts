@@ -1,7 +1,8 @@
 /**
- * Computes how much less is delegated to a receiver than open legs hold there. The figure is exact if no transaction is
+ * Computes how much less of a resource is delegated to a receiver than open legs hold there. The figure is exact if no transaction is
  * pending, else two bounds. Surplus of one delegation of a pair must not hide a deficit of another.
  */
+import { delegationKind, type Resource } from '../../domain/resource.js';
 import { NodeError } from '../../platform/chain/errors.js';
 import { solidHeadOf, type TronClient } from '../../platform/chain/tron.client.js';
 import type { Database } from '../../platform/database/database.js';
@@ -16,7 +17,7 @@ const LEGS = `SELECT l.id, l.amount_sun AS sun, d.status AS delivery, d.block_nu
     r.block_number AS reclaimed_in
   FROM open_leg l JOIN open_chain_tx d ON d.leg_id = l.id AND d.purpose = 'delegate' AND d.status IN ('sending', 'included', 'solid')
   LEFT JOIN open_chain_tx r ON r.leg_id = l.id AND r.purpose = 'reclaim' AND r.status IN ('sending', 'included', 'solid')
-  WHERE l.wallet_id = $1 AND l.receive_address = $2 AND l.kind = 'rental'
+  WHERE l.wallet_id = $1 AND l.receive_address = $2 AND l.kind = $3
     AND l.status IN ('reserved', 'placed', 'active', 'reclaiming')`;
 
 /** New transactions have new ids, so the newest 5000 include the newest block that the records call solid. */
@@ -50,6 +51,7 @@ export interface JudgedShortfall extends Shortfall {
 export interface JudgedPair {
   readonly wallet: WalletRow;
   readonly receiver: string;
+  readonly resource: Resource;
   readonly leastHeight: bigint;
 }
 
@@ -60,17 +62,21 @@ export interface JudgedPair {
 export async function shortfallOf(
   database: Database,
   client: TronClient,
-  { wallet, receiver, leastHeight }: JudgedPair,
+  { wallet, receiver, resource, leastHeight }: JudgedPair,
 ): Promise<JudgedShortfall> {
   return client.pool.ask('a delegation', async (node) => {
     // Read before the chain: the records then show each delegation that the chain can show as sent at least.
-    const legs = await database.query<HeldLeg & { readonly id: bigint }>(LEGS, [wallet.id, receiver]);
+    const legs = await database.query<HeldLeg & { readonly id: bigint }>(LEGS, [
+      wallet.id,
+      receiver,
+      delegationKind(resource),
+    ]);
     const [known] = await database.query<{ height: bigint }>(SOLID_HEIGHT);
     const height = BigInt((await solidHeadOf(node)).number);
     if (height < (known?.height ?? 0n) || height < leastHeight) {
       throw new NodeError(node.name, 'unhealthy', 'its solid head is behind what the records call solid');
     }
-    const sun = await solidDelegationSun(node, wallet.address, receiver, 'ENERGY');
+    const sun = await solidDelegationSun(node, wallet.address, receiver, resource);
     const missing = shortfall(legs, sun, BigInt((await solidHeadOf(node)).number));
     return { ...missing, wallet, receiver, legIds: legs.map(({ id }) => id) };
   });

@@ -8,8 +8,9 @@ import {
   rentalPrice,
   rowFor,
 } from '../../domain/price.js';
-import type { Energy, Sun } from '../../domain/units.js';
-import { floorOf, type SaleFigures } from './direct-price.js';
+import { creditsOf } from '../../domain/conversion.js';
+import { energy, sun, type Energy, type Sun } from '../../domain/units.js';
+import { floorOf, priceTime, type PricedTime, type SaleFigures } from './direct-price.js';
 
 /** Bandwidth that a caller asks for. */
 export interface BandwidthWanted {
@@ -33,11 +34,11 @@ export function bandwidthBurnPrice(
 export function priceBandwidth(
   { rules, priceRows, fees }: Pick<SaleFigures, 'rules' | 'priceRows' | 'fees'>,
   wanted: BandwidthWanted,
+  floor = floorOf(rules, fees),
 ): Sun {
   const { units, durationSec, uses } = wanted;
   const row = rowFor(bandwidthTable(priceRows).rows, durationSec);
   if (row === undefined) throw invalidField('bandwidth', 'is not on sale for this duration');
-  const floor = floorOf(rules, fees);
   // A table of bandwidth has its prices in the place of those of energy.
   const price = rentalPrice(units as Energy, row, floor);
   if (isWorthRenting(price, bandwidthBurnPrice(wanted, fees))) return price;
@@ -55,4 +56,20 @@ export function priceBandwidth(
       ...(least === undefined && fewest === undefined ? ['Order without bandwidth.'] : []),
     ].join(' '),
   );
+}
+
+/** A rental whose time is extended. */
+export interface SoldRental {
+  readonly energy: bigint;
+  /** Units of bandwidth beside the energy; null if none. */
+  readonly bandwidth: bigint | null;
+}
+
+/** Returns the price of additional time for all that a running rental delegates; as `priceTime`. */
+export function priceAddedTime(figures: SaleFigures, rental: SoldRental, durationSec: number, uses = 1): PricedTime {
+  const priced = priceTime(figures, energy(rental.energy), durationSec, uses);
+  if (rental.bandwidth === null) return priced;
+  const bandwidthSun = priceBandwidth(figures, { units: rental.bandwidth, durationSec, uses }, sun(0));
+  const priceSun = sun(priced.priceSun + bandwidthSun);
+  return { ...priced, priceSun, credits: creditsOf(priceSun, priced.rate) };
 }

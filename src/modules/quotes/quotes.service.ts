@@ -265,9 +265,11 @@ function beyondPool(resource: string, poolSun: Sun): ApiError {
   return new ApiError('CAPACITY_UNAVAILABLE', words, { retryAfterSec: poolSun > 0n ? 60 : 10 });
 }
 
-/** Returns the network's totals of bandwidth. Throws ApiError CHAIN_UNAVAILABLE if they are not known yet. */
+/** Returns the network's totals of bandwidth. Throws ApiError CHAIN_UNAVAILABLE if they are unknown, or nobody has staked. */
 export function bandwidthRatioOf({ bandwidthRatio }: MarketState): BandwidthRatio {
-  if (bandwidthRatio !== undefined) return bandwidthRatio;
+  if (bandwidthRatio !== undefined && bandwidthRatio.totalNetWeight > 0n && bandwidthRatio.totalNetLimit > 0n) {
+    return bandwidthRatio;
+  }
   throw new ApiError('CHAIN_UNAVAILABLE', 'The bandwidth of the network is unknown at present. Try again shortly.', {
     retryAfterSec: 10,
   });

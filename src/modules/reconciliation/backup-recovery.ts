@@ -7,10 +7,16 @@ import { Injectable } from '@nestjs/common';
 import type { Block, BlockHeader } from '../../platform/chain/block.js';
 import type { TronNode } from '../../platform/chain/node.js';
 import { parseTransaction } from '../../platform/chain/signed-transaction.js';
-import { CREATE_ACCOUNT_TYPE, DELEGATE_TYPE, UNDELEGATE_TYPE } from '../../platform/chain/transaction-owner.js';
+import {
+  CREATE_ACCOUNT_TYPE,
+  DELEGATE_TYPE,
+  UNDELEGATE_TYPE,
+  type OwnedAct,
+} from '../../platform/chain/transaction-owner.js';
 import { solidHeaderOf, solidPlaceOf, TronClient } from '../../platform/chain/tron.client.js';
 import { Log } from '../../platform/observability/logger.js';
-import type { ChainTxPurpose } from '../../domain/order-state.js';
+import type { ChainTxPurpose, LegKind } from '../../domain/order-state.js';
+import { delegationKind } from '../../domain/resource.js';
 import { Database, type Queryable } from '../../platform/database/database.js';
 import type { UnrecordedAct } from '../verify/unrecorded-acts.js';
 import type { NetworkTotals } from '../pool/bandwidth-stake.js';
@@ -46,7 +52,7 @@ const LEG_BY_TXID = `SELECT t.leg_id FROM open_chain_tx t WHERE t.txid = $1 AND 
 const WAITING_LEG = `SELECT l.id AS leg_id FROM open_leg l JOIN open_orders o ON o.id = l.order_id
   WHERE l.wallet_id = $1 AND l.receive_address = $2 AND ($3::bigint IS NULL OR l.amount_sun = $3)
     AND l.status = ANY (CASE WHEN $4 = 'reclaim' THEN ARRAY['active', 'reclaiming'] ELSE ARRAY['reserved', 'placed'] END)
-    AND l.kind = CASE WHEN $4 = 'activate' THEN 'activation' ELSE 'rental' END
+    AND l.kind = $8
     AND o.created_at <= $5::timestamptz + $6 * interval '1 second'
     AND ($4 <> 'reclaim' OR ((o.ends_at <= $5 OR o.undoing OR o.status IN ('placed', 'unresolved')) AND EXISTS (
       SELECT FROM open_chain_tx t WHERE t.leg_id = l.id AND t.purpose = 'delegate' AND t.status = 'solid' AND t.block_number <= $7)))
@@ -60,7 +66,7 @@ const WAITING_LEG = `SELECT l.id AS leg_id FROM open_leg l JOIN open_orders o ON
  * final may be lost, or the follower may be slower than the search.
  */
 const OPEN_DELIVERIES = `SELECT t.txid FROM open_chain_tx t JOIN open_leg l ON l.id = t.leg_id
-  WHERE l.wallet_id = $1 AND l.receive_address = $2 AND ($3::bigint IS NULL OR l.amount_sun = $3) AND l.kind = 'rental'
+  WHERE l.wallet_id = $1 AND l.receive_address = $2 AND ($3::bigint IS NULL OR l.amount_sun = $3) AND l.kind = $4
     AND l.status IN ('placed', 'active') AND t.purpose = 'delegate' AND t.status IN ('sending', 'included')
   ORDER BY t.id LIMIT ${OPEN_DELIVERIES_MAX.toString()}`;
 
@@ -131,7 +137,7 @@ export class BackupRecovery {
    * Records the deliveries that an undelegation may belong to in their state on chain. Throws ChainUnavailableError.
    */
   private async followDeliveries({ act, walletId }: UnrecordedAct, block: Block, ratio: NetworkTotals): Promise<void> {
-    const pair = [walletId, act.receiver, act.amountSun ?? null];
+    const pair = [walletId, act.receiver, act.amountSun ?? null, kindOf(act)];
     const open = await this.database.query<{ txid: Buffer }>(OPEN_DELIVERIES, pair);
     if (open.length === 0) return;
     for (const { txid } of open) {
@@ -163,7 +169,8 @@ async function recall(
   const purpose = purposeOf(act.type);
   const at = new Date(block.timestampMs);
   const [recorded] = await tx.query<{ leg_id: bigint }>(LEG_BY_TXID, [txid]);
-  const waiting = [walletId, act.receiver, act.amountSun ?? null, purpose, at, CLOCKS_APART_SEC, block.number];
+  const pair = [walletId, act.receiver, act.amountSun ?? null];
+  const waiting = [...pair, purpose, at, CLOCKS_APART_SEC, block.number, kindOf(act)];
   const [leg] = recorded === undefined ? await tx.query<{ leg_id: bigint }>(WAITING_LEG, waiting) : [recorded];
   if (leg === undefined) return undefined;
   const found: FoundAct = {
@@ -193,4 +200,9 @@ async function recall(
 function purposeOf(type: number): ChainTxPurpose {
   if (type === CREATE_ACCOUNT_TYPE) return 'activate';
   return type === DELEGATE_TYPE ? 'delegate' : 'reclaim';
+}
+
+/** Returns the kind of the legs that an act may belong to. */
+function kindOf({ type, resource = 'ENERGY' }: OwnedAct): LegKind {
+  return type === CREATE_ACCOUNT_TYPE ? 'activation' : delegationKind(resource);
 }

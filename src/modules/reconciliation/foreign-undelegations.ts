@@ -1,8 +1,9 @@
 /**
- * Closes legs that foreign undelegations ended. Each such act is compared with the open legs of its wallet and
- * receiver. It closes the legs whose sum equals its amount to the sun. Other acts are left to the operator.
+ * Closes legs that foreign undelegations ended. Each such act is compared with the open legs of its wallet, receiver
+ * and resource. It closes the legs whose sum equals its amount to the sun. Other acts are left to the operator.
  */
 import { Injectable } from '@nestjs/common';
+import { delegationKind, type Resource } from '../../domain/resource.js';
 import { UNDELEGATE_TYPE } from '../../platform/chain/transaction-owner.js';
 import { TronClient } from '../../platform/chain/tron.client.js';
 import { sleep } from '../../platform/support/clock.js';
@@ -22,7 +23,8 @@ const ACTS_MAX = 200;
 const REST_MS = 3000;
 
 /** Unrecorded acts that may have ended a delegation and are not matched with legs yet. */
-const OPEN_ACTS = `SELECT encode(o.txid, 'hex') AS txid, o.wallet_id, w.address, o.receive_address, o.amount_sun, o.block_number, o.block_at
+const OPEN_ACTS = `SELECT encode(o.txid, 'hex') AS txid, o.wallet_id, w.address, o.receive_address, o.amount_sun,
+    coalesce(o.resource, 'ENERGY') AS resource,    o.block_number, o.block_at
   FROM orphan_tx o JOIN pool_wallet w ON w.id = o.wallet_id
   WHERE o.type = $1 AND o.leg_ids IS NULL AND o.receive_address IS NOT NULL AND o.amount_sun IS NOT NULL
   ORDER BY o.block_number, o.txid LIMIT $2`;
@@ -32,7 +34,7 @@ const LEGS = `SELECT l.id, l.amount_sun, r.status = 'sending' AS moving
   FROM open_leg l JOIN open_orders o ON o.id = l.order_id
   JOIN open_chain_tx d ON d.leg_id = l.id AND d.purpose = 'delegate' AND d.status = 'solid' AND d.block_number <= $3
   LEFT JOIN open_chain_tx r ON r.leg_id = l.id AND r.purpose = 'reclaim' AND r.status IN ('sending', 'included', 'solid')
-  WHERE l.wallet_id = $1 AND l.receive_address = $2 AND l.kind = 'rental' AND l.status IN ('active', 'reclaiming')
+  WHERE l.wallet_id = $1 AND l.receive_address = $2 AND l.kind = $4 AND l.status IN ('active', 'reclaiming')
     AND (r.id IS NULL OR r.status = 'sending')
   ORDER BY o.ends_at, l.id`;
 
@@ -44,6 +46,7 @@ interface ActRow {
   readonly address: string;
   readonly receive_address: string;
   readonly amount_sun: bigint;
+  readonly resource: Resource;
   readonly block_number: bigint;
   readonly block_at: Date;
 }
@@ -86,6 +89,7 @@ export class ForeignUndelegations {
     const missing = await shortfallOf(this.database, this.client, {
       wallet: { id: act.wallet_id, address: act.address },
       receiver: act.receive_address,
+      resource: act.resource,
       // A node below this height may still show the stake that the act ended.
       leastHeight: act.block_number,
     });
@@ -116,7 +120,8 @@ async function account(tx: Queryable, act: ActRow, missing: JudgedShortfall): Pr
   if (missing.most === 0n) {
     return (await tx.query(MARK, [txid, []])).length === 0 ? undefined : { legs: 0, ended: [] };
   }
-  const legs = await tx.query<OpenLeg>(LEGS, [act.wallet_id, act.receive_address, act.block_number]);
+  const pair = [act.wallet_id, act.receive_address, act.block_number, delegationKind(act.resource)];
+  const legs = await tx.query<OpenLeg>(LEGS, pair);
   const taken = takenBy(act.amount_sun, legs);
   if (taken === undefined || sumOf(taken) > missing.least) return undefined;
   // Our own undelegation may still be included and would then end another leg; wait for its outcome.

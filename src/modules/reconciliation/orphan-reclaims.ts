@@ -27,7 +27,7 @@ const ADOPTIONS_MAX = 200;
 
 const SEEN_SEC = steadyAgeSec('o.seen_at');
 
-const DUE = `SELECT o.txid, o.wallet_id, w.address, o.receive_address, o.amount_sun, o.raw_data, o.signature,
+const DUE = `SELECT o.txid, o.wallet_id, w.address, o.receive_address, o.amount_sun, coalesce(o.resource, 'ENERGY') AS resource, o.raw_data, o.signature,
     o.block_number, o.block_id, o.block_at
   FROM orphan_tx o JOIN pool_wallet w ON w.id = o.wallet_id
   WHERE o.type = $1 AND o.order_id IS NULL AND o.gone_at IS NULL AND ${SEEN_SEC} >= $2
@@ -57,6 +57,7 @@ export class OrphanReclaims {
     const excess = await excessOf(this.database, this.client, {
       wallet: { id: row.wallet_id, address: row.address },
       receiver: row.receive_address,
+      resource: row.resource,
       leastHeight: row.block_number,
     });
     // This mark is permanent, so it requires that no pending transaction can hide an excess.

@@ -10,7 +10,7 @@ const POOL = {
   name: 'figures_pool',
   text: `SELECT w.address, w.role, w.status = 'paused' AS paused, w.staked_sun, w.delegated_sun, w.recovering_sun, w.balance_sun,
       (SELECT coalesce(sum(free_sun), 0)::bigint FROM pool_slot WHERE wallet_id = w.id) AS free_sun,
-      (SELECT coalesce(sum(amount_sun), 0)::bigint FROM leg WHERE wallet_id = w.id AND status IN ('reserved', 'placed')) AS reserved_sun
+      (SELECT coalesce(sum(amount_sun), 0)::bigint FROM leg WHERE wallet_id = w.id AND kind <> 'bandwidth' AND status IN ('reserved', 'placed')) AS reserved_sun
     FROM pool_wallet w ORDER BY w.id`,
 };
 

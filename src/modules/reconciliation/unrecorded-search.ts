@@ -43,8 +43,8 @@ const UNSEARCHED_OFFSET = (UNSEARCHED_MAX - 1).toString();
 const KEEP = {
   name: 'keep_orphan',
   text: `INSERT INTO orphan_tx (txid, wallet_id, type, by_own_key, receive_address, amount_sun, raw_data, signature,
-      block_number, block_id, block_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING RETURNING txid`,
+      block_number, block_id, block_at, resource)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT DO NOTHING RETURNING txid`,
 };
 
 const SCANNED_TO = `SELECT scanned_to, server_mark() AS mark FROM reconcile_state`;
@@ -285,6 +285,7 @@ async function insertAct(
     block.number,
     Buffer.from(block.id, 'hex'),
     new Date(block.timestampMs),
+    act.resource ?? null,
   ]);
   return kept.length > 0;
 }

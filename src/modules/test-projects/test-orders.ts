@@ -7,7 +7,7 @@ import { Injectable, type BeforeApplicationShutdown, type OnModuleDestroy } from
 import { Repeater } from '../../platform/support/repeat.js';
 import { Ledger } from '../billing/ledger.js';
 import { messageOf } from '../../domain/errors.js';
-import type { Credits } from '../../domain/units.js';
+import { credits, type Credits } from '../../domain/units.js';
 import { Log } from '../../platform/observability/logger.js';
 import { Database, type Queryable } from '../../platform/database/database.js';
 import { claimTestOrders, moveTestOrder, type ClaimedTestOrder } from '../order-records/test-order-transitions.js';
@@ -72,6 +72,6 @@ export class TestOrders implements BeforeApplicationShutdown, OnModuleDestroy {
 
   private async refund(tx: Queryable, order: ClaimedTestOrder): Promise<void> {
     if (await moveTestOrder(tx, order, 'refund', undefined))
-      await this.ledger.refund(tx, order.id, order.project_id, order.credits as Credits);
+      await this.ledger.refund(tx, order.id, order.project_id, { credits: order.credits as Credits, kept: credits(0) });
   }
 }

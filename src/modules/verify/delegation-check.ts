@@ -1,9 +1,10 @@
 /**
- * Rule I7: the delegations of our open legs equal those on chain, per wallet and receiver. Compares with solid state,
+ * Rule I7: the delegations of our open legs equal those on chain, per wallet, receiver and resource. Compares with solid state,
  * so that a reorg cannot change the result; pending transactions may or may not count. Each disagreement is read
  * several times, in records and chain, before it is reported.
  */
 import { SOLID_HEIGHT, type JudgedPair, type WalletRow } from '../pool/shortfall.js';
+import { delegationKind, RESOURCES, type Resource } from '../../domain/resource.js';
 import { sleep } from '../../platform/support/clock.js';
 import { NodeError } from '../../platform/chain/errors.js';
 import type { TronNode } from '../../platform/chain/node.js';
@@ -39,7 +40,7 @@ const EXPECTED = `SELECT l.receive_address,
   FROM leg l
   LEFT JOIN chain_tx d ON d.leg_id = l.id AND d.purpose = 'delegate' AND d.status NOT IN ('dead', 'dropped')
   LEFT JOIN chain_tx r ON r.leg_id = l.id AND r.purpose = 'reclaim' AND r.status NOT IN ('dead', 'dropped')
-  WHERE l.wallet_id = $1 AND l.kind = 'rental' AND l.status IN ('reserved', 'placed', 'active', 'reclaiming')
+  WHERE l.wallet_id = $1 AND l.kind = $3 AND l.status IN ('reserved', 'placed', 'active', 'reclaiming')
     AND ($2::text IS NULL OR l.receive_address = $2)
   GROUP BY l.receive_address`;
 
@@ -53,6 +54,7 @@ const READING_RESTS_MS = [300, 1000, 3000, 6000];
 interface Suspect {
   readonly wallet: WalletRow;
   readonly receiver: string;
+  readonly resource: Resource;
 }
 
 interface PairReading {
@@ -88,14 +90,14 @@ export class DelegationCheck {
     this.perWallet = Math.ceil(this.pairsMax / Math.max(1, wallets.length));
     const suspects: Suspect[] = [];
     await forEachConcurrently(wallets, WALLETS_AT_ONCE, async (wallet) => {
-      suspects.push(...(await this.suspectsAt(wallet)));
+      for (const resource of RESOURCES) suspects.push(...(await this.suspectsAt(wallet, resource)));
     });
     await this.checkPairs(suspects);
     return {
       check: CHECK,
       rule: RULE,
       stops: 'wallet',
-      says: 'The delegations of open legs match the chain, per wallet and receiver.',
+      says: 'The delegations of open legs match the chain, per wallet, receiver and resource.',
       count: this.count,
       findings: this.findings,
       covered: `${wallets.length.toString()} wallets by sum and receivers, ${this.read.toString()} of ${this.pairs.toString()} pairs one by one`,
@@ -103,10 +105,13 @@ export class DelegationCheck {
   }
 
   /** Returns the receivers of a wallet that need individual readings. */
-  private async suspectsAt(wallet: WalletRow): Promise<readonly Suspect[]> {
+  private async suspectsAt(wallet: WalletRow, resource: Resource): Promise<readonly Suspect[]> {
     const odd = await this.client.pool.ask('a wallet’s delegations', async (node) => {
-      const expected = await expectedOf(this.database, node, wallet.id, { receiver: null, leastHeight: 0n });
-      const total = await solidDelegatedSun(node, wallet.address, 'ENERGY');
+      const every = { receiver: null, resource, leastHeight: 0n };
+      const expected = await expectedOf(this.database, node, wallet.id, every);
+      const total = await solidDelegatedSun(node, wallet.address, resource);
+      // The list of receivers is that of both resources.
+      if (resource === 'BANDWIDTH' && total === 0n && expected.size === 0) return [];
       const receivers = await solidReceivers(node, wallet.address);
       const pairs = new Set([...expected.keys(), ...receivers]);
       this.pairs += pairs.size;
@@ -115,12 +120,12 @@ export class DelegationCheck {
       if (suspects.length > 0) return suspects;
       await forEachConcurrently(sampleOf([...pairs], this.perWallet), PAIRS_AT_ONCE, async (receiver) => {
         this.read += 1;
-        const onChain = await solidDelegationSun(node, wallet.address, receiver, 'ENERGY');
+        const onChain = await solidDelegationSun(node, wallet.address, receiver, resource);
         if (!isWithin(expected.get(receiver) ?? NOTHING, onChain)) suspects.push(receiver);
       });
       return suspects;
     });
-    return odd.map((receiver) => ({ wallet, receiver }));
+    return odd.map((receiver) => ({ wallet, receiver, resource }));
   }
 
   /** Reports the pairs that disagree in every reading. All pairs share the pauses, so many take no longer than one. */
@@ -147,13 +152,13 @@ export class DelegationCheck {
     return odd;
   }
 
-  private report({ wallet, receiver }: Suspect, { expected, onChain }: PairReading): void {
+  private report({ wallet, receiver, resource }: Suspect, { expected, onChain }: PairReading): void {
     this.count += 1;
     if (this.findings.length >= this.findingsMax) return;
     const { certain, moving } = expected;
     const isExcess = onChain > certain;
     const amount = isExcess ? onChain - certain - moving : onChain - certain;
-    const facts = { chain_sun: onChain, books_sun: certain, moving_sun: moving, excess_sun: amount };
+    const facts = { resource, chain_sun: onChain, books_sun: certain, moving_sun: moving, excess_sun: amount };
     // The chain's sum may or may not include pending transactions.
     const amountMost = isExcess ? onChain - certain : onChain - certain - moving;
     const traits = { walletId: wallet.id, amount, amountMost };
@@ -171,10 +176,10 @@ async function expectedOf(
   database: Database,
   node: TronNode,
   walletId: number,
-  { receiver, leastHeight }: { readonly receiver: string | null; readonly leastHeight: bigint },
+  { receiver, resource, leastHeight }: Omit<JudgedPair, 'wallet' | 'receiver'> & { readonly receiver: string | null },
 ): Promise<ReadonlyMap<string, Expected>> {
   const [height] = await database.query<{ height: bigint }>(SOLID_HEIGHT);
-  const rows = await database.query<ExpectedRow>(EXPECTED, [walletId, receiver]);
+  const rows = await database.query<ExpectedRow>(EXPECTED, [walletId, receiver, delegationKind(resource)]);
   const head = await solidHeadOf(node);
   if (BigInt(head.number) < (height?.height ?? 0n) || BigInt(head.number) < leastHeight) {
     throw new NodeError(node.name, 'unhealthy', 'its solid head is behind what the records call solid');
@@ -183,9 +188,9 @@ async function expectedOf(
 }
 
 async function readPairAt(node: TronNode, database: Database, pair: JudgedPair): Promise<PairReading> {
-  const { wallet, receiver } = pair;
+  const { wallet, receiver, resource } = pair;
   const all = await expectedOf(database, node, wallet.id, pair);
-  const onChain = await solidDelegationSun(node, wallet.address, receiver, 'ENERGY');
+  const onChain = await solidDelegationSun(node, wallet.address, receiver, resource);
   return { expected: all.get(receiver) ?? NOTHING, onChain };
 }
 

@@ -19,16 +19,17 @@ const DELIVERY_CHECKS: readonly OrderCheck[] = [
   {
     check: 'order-legs',
     rule: 'I3',
-    says: 'The legs of an order match its status, and together they hold the energy that was sold, from when it was sold.',
+    says: 'The legs of an order match its status, and together they hold the energy and the bandwidth that were sold, from when they were sold.',
     stops: 'everything',
     text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, o.kind, o.status, o.settled, o.energy,
-        l.energy AS legs_energy, o.delivered_at, o.ends_at, l.statuses
+        l.energy AS legs_energy, o.bandwidth, l.bandwidth AS legs_bandwidth, o.delivered_at, o.ends_at, l.statuses
       FROM the_orders o LEFT JOIN (
         SELECT order_id, string_agg(DISTINCT status, ',' ORDER BY status) AS statuses,
                bool_and(status IN ('reserved', 'released')) AS unsent,
                bool_and(status IN ('released', 'reclaimed')) AS ended,
                bool_or(status = 'reserved' OR status = 'placed') AS open,
                sum(energy) FILTER (WHERE status <> 'released')::bigint AS energy,
+               sum(bandwidth) FILTER (WHERE status <> 'released')::bigint AS bandwidth,
                max(active_at) FILTER (WHERE status <> 'released') AS active_at,
                count(*) FILTER (WHERE status <> 'released') AS standing
           -- Top-ups of a running rental are not part of the sold and delivered energy.
@@ -39,6 +40,7 @@ const DELIVERY_CHECKS: readonly OrderCheck[] = [
          OR (o.status = 'delivered' AND (l.open OR l.standing = 0
               OR o.delivered_at IS DISTINCT FROM l.active_at
               OR (o.kind = 'rental' AND (coalesce(l.energy, 0) < o.energy OR o.delivered_energy <> l.energy
+                   OR coalesce(l.bandwidth, 0) < coalesce(o.bandwidth, 0) OR o.delivered_bandwidth IS DISTINCT FROM l.bandwidth
                    OR o.ends_at IS DISTINCT FROM o.delivered_at + (o.duration_sec + coalesce((
                      SELECT sum(x.duration_sec) FROM the_extensions x WHERE x.order_id = o.id), 0)) * interval '1 second'))))
          OR (o.settled AND o.status NOT IN ('delivered', 'refunded')) OR (o.status = 'refunded' AND NOT o.settled))`,
@@ -109,8 +111,11 @@ const DELIVERY_CHECKS: readonly OrderCheck[] = [
       UNION ALL
       SELECT 'leg ' || l.id, l.order_id, w.id, l.order_id, l.id, l.kind, l.status
         FROM the_legs l LEFT JOIN the_orders o ON o.id = l.order_id LEFT JOIN pool_wallet w ON w.id = l.wallet_id
-       WHERE o.id IS NULL OR w.id IS NULL OR o.receive_address <> l.receive_address OR o.kind <> l.kind
-          OR w.role <> CASE l.kind WHEN 'rental' THEN 'pool' ELSE 'activation' END`,
+       WHERE o.id IS NULL OR w.id IS NULL OR o.receive_address <> l.receive_address
+          OR NOT (o.kind = l.kind OR o.kind = 'rental' AND CASE l.kind
+            WHEN 'bandwidth' THEN o.bandwidth IS NOT NULL OR o.project_id = '${RECOVERY_PROJECT}'
+            ELSE o.activation_credits IS NOT NULL END)
+          OR w.role <> CASE l.kind WHEN 'activation' THEN 'activation' ELSE 'pool' END`,
   },
   {
     check: 'transaction-id',
@@ -170,7 +175,8 @@ const TIME_CHECKS: readonly OrderCheck[] = [
       FROM the_legs l LEFT JOIN orphan_tx o ON o.txid = l.closed_by_txid
       WHERE l.closed_by_txid IS NOT NULL AND l.closed_reason IS NULL
       GROUP BY l.closed_by_txid, l.wallet_id
-      HAVING NOT coalesce(bool_and(o.wallet_id = l.wallet_id AND o.receive_address = l.receive_address AND o.block_at = l.closed_at)
+      HAVING NOT coalesce(bool_and(o.wallet_id = l.wallet_id AND o.receive_address = l.receive_address AND o.block_at = l.closed_at
+          AND coalesce(o.resource, 'ENERGY') = CASE l.kind WHEN 'bandwidth' THEN 'BANDWIDTH' ELSE 'ENERGY' END)
         AND sum(l.amount_sun) <= max(o.amount_sun), false)`,
   },
   {
@@ -216,9 +222,9 @@ const CHARGE_CHECKS: readonly OrderCheck[] = [
   {
     check: 'order-charge',
     rule: 'I2',
-    says: 'Every order is charged once, exactly its credits, and refunded once if and only if its status is refunded.',
+    says: 'Every order is charged once, exactly its credits, and refunded once if and only if its status is refunded, without the share of an activation that the chain has.',
     stops: 'everything',
-    text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, o.status, o.credits, coalesce(e.charges, 0) AS charges, e.charged,
+    text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, o.status, o.credits, o.kept_credits, coalesce(e.charges, 0) AS charges, e.charged,
         coalesce(e.refunds, 0) AS refunds, e.refunded
       FROM the_orders o LEFT JOIN (
         SELECT order_id, count(*) FILTER (WHERE kind = 'charge' AND ${NOT_EXTENDING}) AS charges,
@@ -228,7 +234,10 @@ const CHARGE_CHECKS: readonly OrderCheck[] = [
           FROM the_entries each WHERE order_id IS NOT NULL GROUP BY order_id) e ON e.order_id = o.id
       WHERE o.project_id <> '${RECOVERY_PROJECT}' AND (e.order_id IS NULL OR e.charges <> 1 OR e.charged <> o.credits
          OR e.refunds <> (o.status = 'refunded')::integer
-         OR e.refunded <> CASE WHEN o.status = 'refunded' THEN o.credits ELSE 0 END)`,
+         OR e.refunded <> CASE WHEN o.status = 'refunded' THEN o.credits - coalesce(o.kept_credits, 0) ELSE 0 END
+         OR o.kept_credits IS DISTINCT FROM CASE WHEN o.status = 'refunded' AND EXISTS (
+              SELECT FROM chain_tx t WHERE t.order_id = o.id AND t.purpose = 'activate' AND t.status = 'solid')
+            THEN o.activation_credits END)`,
   },
   {
     check: 'order-extensions',

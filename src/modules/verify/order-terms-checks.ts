@@ -3,7 +3,9 @@ import type { OrderCheck } from './record-check.js';
 import { RECOVERY_PROJECT } from './recovery.js';
 
 /** `creditsOf` in SQL: sun times the rate of eight digits, ten million credits a dollar, rounded up. */
-const creditsFor = (row: string): string => `div(${row}.price_sun::numeric * ${row}.trx_usd_e8 + 9999999, 10000000)`;
+const creditsOfSun = (sun: string, row: string): string =>
+  `div((${sun})::numeric * ${row}.trx_usd_e8 + 9999999, 10000000)`;
+const creditsFor = (row: string): string => creditsOfSun(`${row}.price_sun`, row);
 const ORDER_CREDITS = creditsFor('o');
 const EXTENSION_CREDITS = creditsFor('x');
 
@@ -20,6 +22,28 @@ const PRICE: OrderCheck = {
         FROM the_extensions x WHERE x.credits <> ${EXTENSION_CREDITS}`,
 };
 
+/** `sumOfParts` in SQL: the sun of energy, and of energy and bandwidth. */
+const UP_TO_BANDWIDTH = 'o.price_sun - coalesce(o.activation_price_sun, 0)';
+const OF_ENERGY = `${UP_TO_BANDWIDTH} - coalesce(o.bandwidth_price_sun, 0)`;
+const BANDWIDTH_CREDITS = `${creditsOfSun(UP_TO_BANDWIDTH, 'o')} - ${creditsOfSun(OF_ENERGY, 'o')}`;
+const ACTIVATION_CREDITS = `${ORDER_CREDITS} - ${creditsOfSun(UP_TO_BANDWIDTH, 'o')}`;
+
+const PARTS: OrderCheck = {
+  check: 'order-parts',
+  rule: 'I2',
+  says: 'The parts of an order have their shares of its price and its charge, and energy has the rest.',
+  stops: 'everything',
+  text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, o.price_sun, o.credits, o.trx_usd_e8, o.bandwidth, o.bandwidth_price_sun,
+        o.bandwidth_credits, o.activation_price_sun, o.activation_credits
+      FROM the_orders o
+     WHERE num_nonnulls(o.bandwidth, o.bandwidth_price_sun, o.bandwidth_credits, o.activation_price_sun, o.activation_credits) > 0
+       AND NOT coalesce(o.kind = 'rental' AND ${OF_ENERGY} > 0
+         AND (num_nulls(o.bandwidth, o.bandwidth_price_sun, o.bandwidth_credits) = 3
+           OR o.bandwidth > 0 AND o.bandwidth_price_sun > 0 AND o.bandwidth_credits = ${BANDWIDTH_CREDITS})
+         AND (num_nulls(o.activation_price_sun, o.activation_credits) = 2
+           OR o.activation_price_sun > 0 AND o.activation_credits = ${ACTIVATION_CREDITS}), false)`,
+};
+
 /** `requestHash` in SQL (src/modules/orders/request-hash.ts). JSON texts without spaces. */
 const hashOf = (members: string): string => `sha256(convert_to('[' || ${members} || ']', 'UTF8'))`;
 const DIRECT_HEAD = `'"orders","direct",' || to_json(o.receive_address)::text || ','`;
@@ -28,8 +52,10 @@ const usesIn = (row: string): string =>
 const USES = usesIn('o');
 const TRANSFER = `coalesce(',"transfer",' || to_json(o.transfer ->> 'to')::text || ',' || to_json(o.transfer ->> 'amount')::text
       || ',' || coalesce(to_json(o.transfer ->> 'token')::text, 'null'), '')`;
-const SIZED_HASH = hashOf(`${DIRECT_HEAD} || '"' || o.energy || '",' || o.duration_sec || ${USES}`);
-const UNSIZED_HASH = hashOf(`${DIRECT_HEAD} || 'null,' || o.duration_sec || ${USES} || ${TRANSFER}`);
+const FURTHER = `coalesce(',"bandwidth","' || o.bandwidth || '"', '')
+      || CASE WHEN o.activation_credits IS NULL THEN '' ELSE ',"activate"' END`;
+const SIZED_HASH = hashOf(`${DIRECT_HEAD} || '"' || o.energy || '",' || o.duration_sec || ${USES} || ${FURTHER}`);
+const UNSIZED_HASH = hashOf(`${DIRECT_HEAD} || 'null,' || o.duration_sec || ${USES} || ${TRANSFER} || ${FURTHER}`);
 const ACTIVATION_HASH = hashOf(`'"activate",' || to_json(o.receive_address)::text`);
 const ADDED_TIME = `',' || x.duration_sec || ${usesIn('x')}`;
 const EXTENSION_HASH = hashOf(`'"extensions",' || to_json(o.key)::text || ${ADDED_TIME}`);
@@ -130,4 +156,4 @@ const TIMES: OrderCheck = {
        WHERE o.status = 'delivered' AND o.settled AND o.kind = 'rental' AND o.reclaimed_at <> r.at`,
 };
 
-export const ORDER_TERMS_CHECKS: readonly OrderCheck[] = [PRICE, REQUEST, EVENTS_SAY, TIMES];
+export const ORDER_TERMS_CHECKS: readonly OrderCheck[] = [PRICE, PARTS, REQUEST, EVENTS_SAY, TIMES];

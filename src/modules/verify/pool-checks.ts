@@ -14,7 +14,7 @@ export const POOL_CHECKS: readonly RecordCheck[] = [
       JOIN (SELECT wallet_id, sum(free_sun)::bigint AS free FROM pool_slot GROUP BY wallet_id) s ON s.wallet_id = w.id
       LEFT JOIN (
         SELECT l.wallet_id, sum(l.amount_sun)::bigint AS open FROM leg l
-         WHERE l.status IN ('reserved', 'placed', 'active', 'reclaiming') AND NOT EXISTS (
+         WHERE l.kind <> 'bandwidth' AND l.status IN ('reserved', 'placed', 'active', 'reclaiming') AND NOT EXISTS (
            SELECT FROM chain_tx t WHERE t.leg_id = l.id AND t.purpose = 'reclaim' AND t.status IN ('included', 'solid'))
          GROUP BY l.wallet_id) l ON l.wallet_id = w.id
       WHERE w.role = 'pool' AND w.synced_at IS NOT NULL AND s.free > 0 AND s.free + coalesce(l.open, 0) > w.staked_sun
@@ -26,14 +26,20 @@ export const POOL_CHECKS: readonly RecordCheck[] = [
   {
     check: 'bandwidth-stake',
     rule: 'I13',
-    says: 'Bandwidth stake for sale never exceeds a wallet’s stake for bandwidth that is not delegated.',
+    says: 'Bandwidth stake for sale never exceeds a wallet’s stake for bandwidth that is neither delegated nor reserved.',
     stops: 'wallet',
     size: 'over_sun',
     text: `SELECT 'wallet ' || w.address AS subject, w.id AS wallet_id, w.staked_bandwidth_sun, w.delegated_bandwidth_sun,
-        s.free AS free_sun, s.free + w.delegated_bandwidth_sun - w.staked_bandwidth_sun AS over_sun
+        s.free AS free_sun, l.open AS open_sun, s.free + h.held - w.staked_bandwidth_sun AS over_sun
       FROM pool_wallet w
       JOIN (SELECT wallet_id, sum(free_bandwidth_sun)::bigint AS free FROM pool_slot GROUP BY wallet_id) s ON s.wallet_id = w.id
-      WHERE s.free > 0 AND s.free + w.delegated_bandwidth_sun > w.staked_bandwidth_sun`,
+      LEFT JOIN (
+        SELECT l.wallet_id, sum(l.amount_sun)::bigint AS open FROM leg l
+         WHERE l.kind = 'bandwidth' AND l.status IN ('reserved', 'placed', 'active', 'reclaiming') AND NOT EXISTS (
+           SELECT FROM chain_tx t WHERE t.leg_id = l.id AND t.purpose = 'reclaim' AND t.status IN ('included', 'solid'))
+         GROUP BY l.wallet_id) l ON l.wallet_id = w.id
+      CROSS JOIN LATERAL (SELECT greatest(w.delegated_bandwidth_sun, l.open) AS held) h
+      WHERE s.free > 0 AND s.free + h.held > w.staked_bandwidth_sun`,
   },
   {
     check: 'bandwidth',

@@ -55,7 +55,7 @@ const LEG: OrderCheck = {
      WHERE o.project_id <> '${RECOVERY_PROJECT}' AND (l.amount_sun <= 0 OR (l.top_up_cause IS NOT NULL AND NOT l.top_up)
         OR CASE WHEN l.closed_at IS NULL THEN l.closed_by_txid IS NOT NULL OR l.closed_reason IS NOT NULL
              ELSE l.status <> 'reclaimed' OR (l.closed_by_txid IS NULL AND l.closed_reason IS NULL)
-               OR (l.closed_reason IS NOT NULL AND l.kind = 'rental' AND NOT ${HAS_ACT}) END)`,
+               OR (l.closed_reason IS NOT NULL AND l.kind <> 'activation' AND NOT ${HAS_ACT}) END)`,
 };
 
 export const ROW_CHECKS: readonly OrderCheck[] = [ENDED, TRANSACTION, LEG];

@@ -5,7 +5,8 @@
 import { addressBytes } from '../../platform/chain/address.js';
 import { parseTransaction, sameAction, type ChainAction } from '../../platform/chain/signed-transaction.js';
 import type { Sun } from '../../domain/units.js';
-import type { ChainTxPurpose } from '../../domain/order-state.js';
+import type { ChainTxPurpose, LegKind } from '../../domain/order-state.js';
+import { resourceOf } from '../../domain/resource.js';
 import type { Queryable } from '../../platform/database/database.js';
 import { CHECK_LIMIT_MS, rowsOf, type OrderScope } from './record-check.js';
 import { findingOf, type CheckResult, type Finding } from './finding.js';
@@ -20,11 +21,12 @@ interface ContentRow {
   readonly address: string;
   readonly receive_address: string;
   readonly amount_sun: bigint;
+  readonly kind: LegKind;
   readonly expires_at: Date;
 }
 
 /** Excludes dropped transactions, which were never sent. Dead ones had no effect but must keep their content. */
-const CONTENTS = `SELECT t.id, t.order_id, t.txid, t.raw_data, t.purpose, t.wallet_id, w.address, l.receive_address, l.amount_sun, t.expires_at
+const CONTENTS = `SELECT t.id, t.order_id, t.txid, t.raw_data, t.purpose, t.wallet_id, w.address, l.receive_address, l.amount_sun, l.kind, t.expires_at
   FROM the_transactions t JOIN the_legs l ON l.id = t.leg_id JOIN pool_wallet w ON w.id = t.wallet_id
   WHERE t.status <> 'dropped'`;
 
@@ -60,7 +62,8 @@ export async function checkContents(
     judged += rows.length;
     onProgress?.(judged);
   }
-  const says = 'The bytes of a transaction match its leg (owner, receiver, sun, energy, unlocked) and its expiration.';
+  const says =
+    'The bytes of a transaction match its leg (owner, receiver, sun, resource, unlocked) and its expiration.';
   return { check: CHECK, rule: RULE, says, stops: 'everything', count, findings };
 }
 
@@ -111,11 +114,11 @@ const ADDRESSES_KEPT = 2000;
 export class ContentJudge {
   private readonly addresses = new Map<string, string>();
 
-  actionOf(row: Pick<ContentRow, 'purpose' | 'address' | 'receive_address' | 'amount_sun'>): ChainAction {
+  actionOf(row: Pick<ContentRow, 'purpose' | 'address' | 'receive_address' | 'amount_sun' | 'kind'>): ChainAction {
     const parties = { owner: row.address, receiver: row.receive_address };
     if (row.purpose === 'activate') return { type: 'activate', ...parties };
     const type = row.purpose === 'delegate' ? 'delegate' : 'undelegate';
-    return { type, ...parties, amountSun: row.amount_sun as Sun, resource: 'ENERGY' };
+    return { type, ...parties, amountSun: row.amount_sun as Sun, resource: resourceOf(row.kind) };
   }
 
   /** Returns true if `rawData` is a transaction of exactly this action that expires at this time. */

@@ -73,7 +73,7 @@ export class Signatories {
 }
 
 /**
- * Returns energy delegations, undelegations and activations by `wallets` in `block` that were neither recorded as sent
+ * Returns delegations, undelegations and activations by `wallets` in `block` that were neither recorded as sent
  * nor found before. Other acts of an owner (staking, voting, moving TRX, permissions) are judged by their effects
  * instead.
  *
@@ -132,6 +132,6 @@ function intersect(some: ReadonlySet<string>, others: ReadonlySet<string>): bool
 function isOurs(act: OwnedAct): boolean {
   return (
     act.type === CREATE_ACCOUNT_TYPE ||
-    ((act.type === DELEGATE_TYPE || act.type === UNDELEGATE_TYPE) && act.resource === 'ENERGY')
+    ((act.type === DELEGATE_TYPE || act.type === UNDELEGATE_TYPE) && act.resource !== undefined)
   );
 }

@@ -50,6 +50,7 @@ export const FUNCTION_GRANTS: Readonly<Record<string, readonly Role[]>> = {
   archived_row: [],
   kept_unless_archived: [],
   reserve_capacity: ['worker'],
+  reserve_order: ['worker'],
   split_capacity: ['worker'],
   take_from_slots: ['worker'],
   // Processes that assign deposit addresses call it, too.

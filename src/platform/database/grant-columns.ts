@@ -12,6 +12,7 @@ export const ORDER_TERMS = [
   ...['id', 'project_id', 'key', 'request_hash', 'quote_id', 'kind', 'receive_address', 'energy', 'duration_sec'],
   ...['price_sun', 'credits', 'trx_usd_e8', 'request_id', 'created_at', 'extensions', 'test'],
   ...['reference', 'metadata', 'expected_uses', 'energy_fee_sun', 'max_fee_limit_sun', 'transfer'],
+  ...['bandwidth', 'bandwidth_price_sun', 'bandwidth_credits', 'activation_price_sun', 'activation_credits'],
 ] as const;
 export const LEG_TERMS = ['id', 'order_id', 'leg_no', 'kind', 'wallet_id', 'receive_address', 'amount_sun'] as const;
 /** The columns of an event before it is numbered. */

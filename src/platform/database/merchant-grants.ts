@@ -64,10 +64,12 @@ const ORDER_SHOWN = [
     'energy_fee_sun',
     'max_fee_limit_sun',
   ],
+  ...['bandwidth', 'bandwidth_price_sun', 'bandwidth_credits', 'activation_price_sun', 'activation_credits'],
+  ...['delivered_bandwidth', 'kept_credits'],
 ];
 const LEG_SHOWN = [
   ...['id', 'order_id', 'leg_no', 'kind', 'receive_address', 'amount_sun', 'energy', 'status', 'active_at'],
-  ...['closed_at', 'closed_by_txid'],
+  ...['closed_at', 'closed_by_txid', 'bandwidth'],
 ];
 /** The columns of a chain transaction that are public on chain. Costs, attempts and evidence are internal. */
 const TRANSACTION_SHOWN = [

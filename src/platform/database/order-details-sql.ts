@@ -7,6 +7,7 @@ export type Kept = 'open_' | 'archived_' | '';
 export const legsOf = (order: string, kept: Kept = ''): string => `(
        SELECT json_agg(json_build_object(
            'owner', w.address, 'txid', encode(t.txid, 'hex'), 'energy', l.energy, 'amount_sun', l.amount_sun,
+           'kind', l.kind, 'bandwidth', l.bandwidth,
            'block_number', CASE WHEN t.status <> 'sending' THEN t.block_number END,
            'ended_early_by', CASE WHEN l.closed_at < ${order}.ends_at THEN encode(l.closed_by_txid, 'hex') END,
            'reclaim_txid', coalesce(encode(l.closed_by_txid, 'hex'), (SELECT encode(r.txid, 'hex') FROM ${kept}chain_tx r

@@ -71,6 +71,7 @@ it('bookings and deposits leave room for the refunds of open orders', async () =
   await ledger.adjust(PROJECT, credits(-7), 'seven-less', AUTHOR);
   expect(await roomOf()).toBe(7n);
   await ledger.topUp(PROJECT, credits(7), 'seven-again', AUTHOR);
-  expect(await database.transaction((tx) => ledger.refund(tx, order!.id, PROJECT, credits(charge)))).toBe(true);
+  const whole = { credits: credits(charge), kept: credits(0) };
+  expect(await database.transaction((tx) => ledger.refund(tx, order!.id, PROJECT, whole))).toBe(true);
   expect(await balance()).toBe(MOST);
 });

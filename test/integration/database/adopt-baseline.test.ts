@@ -50,8 +50,8 @@ it.each([
   ['another trigger', 'ALTER TABLE leg DISABLE TRIGGER leg_guard', 'table leg'],
   [
     'another function',
-    `CREATE OR REPLACE FUNCTION leg_guard() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$`,
-    'function leg_guard',
+    `CREATE OR REPLACE FUNCTION chain_tx_guard() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$`,
+    'function chain_tx_guard',
   ],
   ['a missing index', 'DROP INDEX orders_due', 'table open_orders'],
   ['a missing policy', 'DROP POLICY person_of_audience ON person', 'table person'],

@@ -36,6 +36,18 @@ export const ORDERS: readonly Plant[] = [
     ORDER,
   ],
   [
+    'an activation that was never asked for',
+    [`UPDATE orders SET activation_price_sun = 1, activation_credits = 1 WHERE ${RUNNING}`],
+    ['order-parts', 'order-request'],
+    ORDER,
+  ],
+  [
+    'a refund that keeps a share for an activation which was not made',
+    [`UPDATE orders SET kept_credits = 1 WHERE id = :refunded`],
+    ['order-charge'],
+    ORDER,
+  ],
+  [
     'another rate',
     [`UPDATE orders SET trx_usd_e8 = trx_usd_e8 + 100 WHERE ${RUNNING}`],
     ['order-price', 'order-said'],

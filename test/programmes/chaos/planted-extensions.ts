@@ -17,7 +17,7 @@ export const PLANTED_EXTENSIONS: readonly PlantedBug[] = [
       ),
       ...one(
         SCHEMA,
-        `OR EXISTS (SELECT FROM open_leg l WHERE l.order_id = p_order AND l.status IN ('reclaiming', 'reclaimed'))`,
+        `OR EXISTS (SELECT FROM open_leg l WHERE l.order_id = p_order AND l.kind <> 'activation' AND l.status IN ('reclaiming', 'reclaimed'))`,
         'OR false',
       ),
       ...one(

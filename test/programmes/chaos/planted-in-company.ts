@@ -71,7 +71,7 @@ export const PLANTED_IN_COMPANY: readonly PlantedBug[] = [
     name: 'an order is lost for legs that died side by side',
     changes: one(
       'modules/fulfilment/plan/plan.ts',
-      `(movedDeaths >= MOVED_DEATHS_MAX && leg.status !== 'released' && deathsOf(leg, purpose) > 0)`,
+      `(movedDeaths >= MOVED_DEATHS_MAX && leg.status !== 'released' && deliveryDeathsOf(leg) > 0)`,
       'movedDeaths >= MOVED_DEATHS_MAX',
     ),
     test: inTest('unit/fulfilment/plan', 'is not undone when legs that died side by side were moved'),

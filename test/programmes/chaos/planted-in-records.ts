@@ -151,7 +151,11 @@ export const PLANTED_IN_RECORDS: readonly PlantedBug[] = [
   },
   {
     name: 'a refund gives nothing back',
-    changes: one(SQL, "c.contra, 'refund', -c.credits, c.order_id", "'revenue', 'refund', 1, c.order_id"),
+    changes: one(
+      SQL,
+      "c.contra, 'refund', -c.credits - $4::bigint, c.order_id",
+      "'revenue', 'refund', 1 + 0 * $4::bigint, c.order_id",
+    ),
     first: ['refused, called accepted', 'accepted, then dropped'],
     conditions: 'alone',
   },
@@ -231,8 +235,8 @@ export const PLANTED_IN_RECORDS: readonly PlantedBug[] = [
     name: 'capacity is not reserved',
     changes: one(
       SCHEMA,
-      'UPDATE pool_slot SET free_sun = free_sun - p_amount',
-      'UPDATE pool_slot SET free_sun = free_sun',
+      'SET free_sun = free_sun - CASE WHEN v_bandwidth THEN 0 ELSE p_amount END,',
+      'SET free_sun = free_sun,',
     ),
     first: ['worker killed', 'API killed at a point'],
     conditions: 'still pool',

@@ -30,6 +30,11 @@ const bandwidthStake = (title: string): { readonly file: string; readonly title:
   title,
 });
 
+const bundles = (title: string): { readonly file: string; readonly title: string } => ({
+  file: 'integration/fulfilment/bundles.test.ts',
+  title,
+});
+
 const orderItems = (title: string): { readonly file: string; readonly title: string } => ({
   file: 'unit/quotes/order-items.test.ts',
   title,
@@ -49,6 +54,53 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
     name: 'bandwidth that open rentals need is for sale',
     changes: one(POOL_SYNC, 'keptUnits: kept > needed ? kept : needed', 'keptUnits: kept'),
     test: bandwidthStake('keeps the bandwidth that open rentals still need, however little it is told to keep'),
+  },
+  {
+    name: 'delegations do not wait for the activation of their receiver',
+    changes: one(
+      'modules/fulfilment/plan/plan.ts',
+      'else if (tx === undefined && awaitsActivation(order, leg)) return;',
+      '',
+    ),
+    test: bundles('activates first, and delegates once the activation is in a block'),
+  },
+  {
+    name: 'a refund returns an activation that the chain has',
+    changes: [
+      {
+        file: 'modules/order-records/order-transitions.ts',
+        find: `t.purpose = 'activate' AND t.status = 'solid') THEN activation_credits END`,
+        put: `t.purpose = 'activate' AND t.status = 'solid' AND false) THEN activation_credits END`,
+      },
+    ],
+    test: bundles('is returned except for a final activation, and says so'),
+  },
+  {
+    name: 'a refund does not wait for the block of the activation to become solid',
+    changes: one(
+      'modules/fulfilment/plan/plan.ts',
+      `leg.status === 'active' && liveTx(leg, 'activate')?.status === 'solid';`,
+      `leg.status === 'active';`,
+    ),
+    test: bundles('is returned except for a final activation, and says so'),
+  },
+  {
+    name: 'an order is delivered without its bandwidth',
+    changes: one(
+      'modules/order-records/order-transitions.ts',
+      ` AND (o.bandwidth IS NULL OR s.bandwidth >= o.bandwidth)`,
+      ` AND (o.bandwidth IS NULL OR s.bandwidth < o.bandwidth)`,
+    ),
+    test: bundles('delivers energy and bandwidth as one order, and takes both back at its end'),
+  },
+  {
+    name: 'bandwidth is reclaimed as energy',
+    changes: one(
+      'modules/fulfilment/send/transaction-sender.ts',
+      `return { type: 'undelegate', ...parties, amountSun: leg.amountSun, resource };`,
+      `return { type: 'undelegate', ...parties, amountSun: leg.amountSun, resource: 'ENERGY' };`,
+    ),
+    test: bundles('delivers energy and bandwidth as one order, and takes both back at its end'),
   },
   {
     name: 'each part of an order is rounded up by itself',
@@ -246,7 +298,7 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
         find: 'IF v_left > v_take AND v_left - v_take + p_leg_slack < 1000000 THEN',
         put: 'IF false THEN',
       },
-      { file: SCHEMA, find: `IF v_take < 1000000 AND p_kind = 'rental' THEN CONTINUE; END IF;`, put: '' },
+      { file: SCHEMA, find: `IF v_take < 1000000 AND p_kind <> 'activation' THEN CONTINUE; END IF;`, put: '' },
     ],
     test: orders('an order over several wallets has no leg below the chain’s minimum'),
   },

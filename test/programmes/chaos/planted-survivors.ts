@@ -140,7 +140,7 @@ const PROOF: readonly PlantedBug[] = [
     name: 'verify believes any reason for a closed leg',
     changes: one(
       'modules/verify/row-checks.ts',
-      "OR (l.closed_reason IS NOT NULL AND l.kind = 'rental' AND NOT ${HAS_ACT})",
+      "OR (l.closed_reason IS NOT NULL AND l.kind <> 'activation' AND NOT ${HAS_ACT})",
       '',
     ),
     test: falsehood('a restored leg'),

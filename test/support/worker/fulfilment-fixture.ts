@@ -223,7 +223,8 @@ async function stakeNow(owner: Owner, amount: bigint): Promise<void> {
 }
 
 /** `spareSun`: TRX that the pool wallet holds beside its stake, in sun, to burn for bandwidth. */
-export const openFixture = (spareSun = SPARE_SUN): Promise<void> => open({ spareSun });
+export const openFixture = (spareSun = SPARE_SUN, extra: Record<string, string> = {}): Promise<void> =>
+  open({ spareSun, extra });
 export const openFixtureWithTwoWallets = (extra: Record<string, string> = {}, withCalls = false): Promise<void> =>
   open({ withSecond: true, extra, withCalls });
 /** `extra` adds settings for the API and all workers. */

@@ -50,6 +50,7 @@ function leg(status: ClaimedLeg['status'], txs: readonly TxGiven[] = [], given: 
   return {
     id: made,
     legNo: 1,
+    kind: 'rental',
     walletId: 1,
     walletAddress: 'T1',
     permissionId: 2,
@@ -60,6 +61,7 @@ function leg(status: ClaimedLeg['status'], txs: readonly TxGiven[] = [], given: 
     signFailures: 0,
     amountSun: sun(5_000_000),
     energy: status === 'active' ? energy(50_000) : undefined,
+    bandwidth: undefined,
     status,
     isClosed: false,
     ageSec: 1,
@@ -81,6 +83,7 @@ function order(
     status,
     receiver: 'T3',
     energy: energy(50_000),
+    bandwidth: undefined,
     credits: 10n,
     isSettled: false,
     isUndoing: false,
@@ -90,7 +93,7 @@ function order(
     fence: 1,
     dueAt: null,
     requestId: undefined,
-    legs,
+    legs: given.kind === 'activation' ? legs.map((each) => ({ ...each, kind: 'activation' })) : legs,
     usage: undefined,
     ...given,
   };
@@ -175,6 +178,91 @@ describe('a delivery', () => {
       'an activation is made as one',
       order('reserved', [leg('reserved')], { kind: 'activation', energy: undefined }),
       ['build activate#1'],
+    ],
+  ];
+  it.each(rules)('%s', (_, given, wanted) => {
+    expect(plan(given)).toEqual(wanted);
+  });
+});
+
+describe('an order of several parts', () => {
+  const activation = (status: ClaimedLeg['status'], txs: readonly TxGiven[] = [], given: Partial<ClaimedLeg> = {}) =>
+    leg(status, txs, { kind: 'activation', energy: undefined, ...given });
+  const activate = (status: ClaimedTx['status']): TxGiven => ({ status, purpose: 'activate' });
+  const bandwidth = (status: ClaimedLeg['status'], txs: readonly TxGiven[] = [], units = 1000n) =>
+    leg(status, txs, { kind: 'bandwidth', energy: undefined, bandwidth: status === 'active' ? units : undefined });
+  const bundle = (status: ClaimedOrder['status'], legs: readonly ClaimedLeg[], given: Partial<ClaimedOrder> = {}) =>
+    order(status, legs, { bandwidth: 1000n, ...given });
+  const included: TxGiven = { status: 'included' };
+  const rules: readonly [string, ClaimedOrder, readonly string[]][] = [
+    [
+      'begins with its activation alone',
+      bundle('reserved', [activation('reserved'), leg('reserved'), bandwidth('reserved')]),
+      ['build activate#1'],
+    ],
+    [
+      'delegates nothing while the activation is in no block, however long that takes',
+      bundle('placed', [activation('placed', [activate('sending')]), leg('reserved', [], old), bandwidth('reserved')]),
+      ['find activate'],
+    ],
+    [
+      'delegates everything once the activation is in a block',
+      bundle('placed', [activation('active', [activate('included')]), leg('reserved'), bandwidth('reserved')]),
+      ['build delegate#1', 'build delegate#1'],
+    ],
+    [
+      'looks for delegations of before the block of the activation was reverted, and makes none anew',
+      bundle('placed', [
+        activation('placed', [activate('sending')]),
+        leg('placed', [{ status: 'sending' }]),
+        bandwidth('placed', [dead()]),
+      ]),
+      ['find activate', 'find delegate'],
+    ],
+    [
+      'without enough bandwidth is topped up like one without enough energy',
+      bundle('placed', [leg('active', [included]), bandwidth('active', [included], 999n)]),
+      ['topUp'],
+    ],
+    [
+      'whose activation is proven impossible sends nothing, and returns everything',
+      bundle('placed', [activation('placed', [dead(1, 'activate'), dead(2, 'activate')]), leg('reserved')]),
+      ['release', 'release', 'undo'],
+    ],
+    [
+      'returns what was delivered once another part is lost',
+      bundle('placed', [leg('active', [solid]), bandwidth('placed', [dead(1), dead(2)])]),
+      ['build reclaim#1', 'release', 'undo'],
+    ],
+    [
+      'waits for the fate of its activation before the refund',
+      bundle('placed', [activation('active', [activate('included')]), leg('released')], { isUndoing: true }),
+      [],
+    ],
+    [
+      'is refunded with a final activation, of which nothing is reclaimed',
+      bundle('placed', [activation('active', [activate('solid')]), leg('released')], { isUndoing: true }),
+      ['refund'],
+    ],
+    [
+      'takes both resources back at its end, and nothing of the activation',
+      bundle(
+        'delivered',
+        [activation('reclaimed', [activate('solid')]), leg('active', [solid]), bandwidth('active', [solid])],
+        {
+          isSettled: true,
+          endsAtMs: BEFORE,
+        },
+      ),
+      ['build reclaim#1', 'build reclaim#1'],
+    ],
+    [
+      'waits for the second undelegation after the first',
+      bundle('delivered', [leg('reclaimed', [reclaim('solid')]), bandwidth('reclaiming', [reclaim('sending')])], {
+        isSettled: true,
+        endsAtMs: BEFORE,
+      }),
+      ['find reclaim'],
     ],
   ];
   it.each(rules)('%s', (_, given, wanted) => {

@@ -22,7 +22,7 @@ it.each([
 const SOLD = energy(50_000);
 const amountSun = sunForEnergy(SOLD, RATIO, 20);
 const leg = (given: Partial<ClaimedLeg> = {}) =>
-  ({ status: 'active', isTopUp: false, amountSun, ...given }) as ClaimedLeg;
+  ({ kind: 'rental', status: 'active', isTopUp: false, amountSun, ...given }) as ClaimedLeg;
 const order = (legs: readonly ClaimedLeg[], given: Partial<ClaimedOrder> = {}) =>
   ({
     id: 1n,

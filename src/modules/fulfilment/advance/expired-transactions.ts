@@ -52,6 +52,6 @@ export class ExpiredTransactions {
   private async isFaultOfWallet({ order, tx }: OrderTx, { scanned }: DeathEvidence): Promise<boolean> {
     if (tx.purpose === 'reclaim' || tx.sends === 0 || order.isUndoing) return false;
     if (scanned.whileValid < BLOCKS_MIN) return false;
-    return (await this.deliveryCheck.isSuitable(order)) === true;
+    return (await this.deliveryCheck.isSuitable(order, tx.purpose)) === true;
   }
 }

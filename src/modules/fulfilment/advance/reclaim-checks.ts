@@ -1,5 +1,6 @@
 /** Omits reclaims that must wait: failed too often, not covered on chain, or without the receiver's energy. */
 import { Injectable } from '@nestjs/common';
+import { resourceOf } from '../../../domain/resource.js';
 import { ChainView, type View } from '../follow/chain-view.js';
 import { tallyOf, type ClaimedLeg, type ClaimedOrder } from '../loop/claimed-order.js';
 import { OrderTermination } from '../plan/order-termination.js';
@@ -66,7 +67,7 @@ export class ReclaimChecks {
    * has returned it yet.
    */
   async addReadings(pass: AdvancePass, builds: readonly OrderBuild[], view: View): Promise<readonly OrderBuild[]> {
-    const reclaims = builds.filter(({ purpose }) => purpose === 'reclaim');
+    const reclaims = builds.filter(isOfEnergy);
     const { clockMs } = this.chainView;
     const { read, unread } = await this.reclaimReadings.read(
       reclaims.map(({ order }) => order.receiver),
@@ -74,8 +75,8 @@ export class ReclaimChecks {
       clockMs,
     );
     return builds.flatMap((build) => {
-      const { order, purpose } = build;
-      if (purpose !== 'reclaim') return [build];
+      const { order } = build;
+      if (!isOfEnergy(build)) return [build];
       if (!unread.has(order.receiver)) return [{ ...build, reading: read.get(order.receiver) }];
       if (this.reclaimReadings.isPatienceOver(clockMs - (order.endsAtMs ?? clockMs))) return [build];
       pass.restAtMost(order, pass.delayMs);
@@ -85,5 +86,9 @@ export class ReclaimChecks {
 }
 
 function pairOf(order: ClaimedOrder, leg: ClaimedLeg): Pair {
-  return { walletId: leg.walletId, walletAddress: leg.walletAddress, receiver: order.receiver };
+  const resource = resourceOf(leg.kind);
+  return { walletId: leg.walletId, walletAddress: leg.walletAddress, receiver: order.receiver, resource };
 }
+
+/** Only a reclaim of energy leaves used energy behind. */
+const isOfEnergy = ({ purpose, leg }: OrderBuild): boolean => purpose === 'reclaim' && leg.kind === 'rental';

@@ -1,13 +1,15 @@
-/** Reserves further legs for orders and running rentals with too little energy. */
+/** Reserves further legs for orders and running rentals with too little energy or bandwidth. */
 import { Injectable } from '@nestjs/common';
 import type { Energy } from '../../../domain/units.js';
 import { Config } from '../../../platform/config/config.js';
+import type { PartReservation } from '../../order-records/leg-transitions.js';
+import { sunForBandwidth, sunOfOneUnit, type NetworkTotals } from '../../pool/bandwidth-stake.js';
 import { sunForEnergy, sunOfOneEnergy, type EnergyRatio } from '../../pool/energy-ratio.js';
 import { ChainView, type View } from '../follow/chain-view.js';
 import type { ClaimedOrder } from '../loop/claimed-order.js';
 import { DeliveryCheck } from '../plan/delivery-check.js';
 import { OrderTermination } from '../plan/order-termination.js';
-import { energyOf } from '../plan/plan.js';
+import { bandwidthOf, energyOf } from '../plan/plan.js';
 import { isMadeUpFor, isPastTopUps, topUpFor } from '../plan/running-rentals.js';
 import { leftoverOf } from '../plan/usage-losses.js';
 import type { AdvancePass } from './advance-pass.js';
@@ -29,13 +31,35 @@ export class TopUps {
       }
       if (!plan.topUp) continue;
       await pass.runForOrder(order, async () => {
-        const missing = ((order.energy ?? 0n) - energyOf(order)) as Energy;
-        const amount = sunForEnergy(missing, view.ratio, this.config.pool.marginBps);
-        if (!(await this.orderTermination.reserveTopUp(order, amount, sunOfOneEnergy(view.ratio))))
+        if (!(await this.orderTermination.reserveTopUp(order, this.missingOf(order, view.ratio)))) {
           await this.orderTermination.undo(order);
+        }
         pass.runAgain(order);
       });
     }
+  }
+
+  /** Returns the capacity for what an undelivered order lacks of each resource. */
+  private missingOf(order: ClaimedOrder, ratio: NetworkTotals): PartReservation[] {
+    const { marginBps } = this.config.pool;
+    const energy = ((order.energy ?? 0n) - energyOf(order)) as Energy;
+    const units = (order.bandwidth ?? 0n) - bandwidthOf(order);
+    const parts: PartReservation[] = [];
+    if (energy > 0n) {
+      parts.push({
+        kind: 'rental',
+        amountSun: sunForEnergy(energy, ratio, marginBps),
+        slackSun: sunOfOneEnergy(ratio),
+      });
+    }
+    if (units > 0n) {
+      parts.push({
+        kind: 'bandwidth',
+        amountSun: sunForBandwidth(units, ratio, marginBps),
+        slackSun: sunOfOneUnit(ratio),
+      });
+    }
+    return parts;
   }
 
   private async topUpRunningRental(pass: AdvancePass, order: ClaimedOrder, ratio: EnergyRatio): Promise<void> {

@@ -2,7 +2,9 @@
 import { Injectable } from '@nestjs/common';
 import { Config } from '../../../platform/config/config.js';
 import { forEachConcurrently } from '../../../platform/support/concurrency.js';
-import { DELEGATION_MIN_SUN, sunOfOneEnergy } from '../../pool/energy-ratio.js';
+import type { LegKind } from '../../../domain/order-state.js';
+import { legSlackSun } from '../../pool/bandwidth-stake.js';
+import { DELEGATION_MIN_SUN } from '../../pool/energy-ratio.js';
 import type { View } from '../follow/chain-view.js';
 import { DeliveryCheck } from '../plan/delivery-check.js';
 import { OrderTermination } from '../plan/order-termination.js';
@@ -40,8 +42,8 @@ export class UndeliveredOrders {
     for (const { order, plan } of pass.planned) {
       if (plan.move.length === 0) continue;
       await pass.runForOrder(order, async () => {
-        const slack = view === undefined ? DELEGATION_MIN_SUN : sunOfOneEnergy(view.ratio);
-        if (await this.orderTermination.moveLegs(order, plan.move, slack)) pass.runAgain(order);
+        const slackSunOf = (kind: LegKind) => (view === undefined ? DELEGATION_MIN_SUN : legSlackSun(kind, view.ratio));
+        if (await this.orderTermination.moveLegs(order, plan.move, slackSunOf)) pass.runAgain(order);
       });
     }
   }

@@ -15,7 +15,7 @@ import {
   type LockedTx,
   type MovedTx,
 } from '../../order-records/block-transitions.js';
-import { activateLegs, revertLegs } from '../../order-records/leg-transitions.js';
+import { activateLegs, revertLegs, startWaitsAfterActivation } from '../../order-records/leg-transitions.js';
 import { wakeRevertedOrders, wakeShortOrders } from '../../order-records/order-schedule.js';
 import {
   deliverOrders,
@@ -187,6 +187,7 @@ export class Inclusion {
     let reclaimed: Included['reclaimed'] = [];
     if (arrived.length > 0) {
       await activateLegs(tx, arrived, new Date(block.timestampMs), ratio);
+      if (moved.some(({ purpose }) => purpose === 'activate')) await startWaitsAfterActivation(tx, arrived);
       delivered = await deliverOrders(tx, orders);
       if (delivered.length < orders.length) await wakeShortOrders(tx, orders);
     }

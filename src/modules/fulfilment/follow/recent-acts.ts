@@ -1,16 +1,18 @@
 /**
- * Energy delegations and undelegations of our wallets in the newest blocks, as the follower reads them. Added to the
+ * Delegations and undelegations of our wallets in the newest blocks, as the follower reads them. Added to the
  * solid amount of a delegation, they give its exact amount at a height. A node's head state alone changes with every
  * block.
  */
 import { Injectable } from '@nestjs/common';
 import type { Block } from '../../../platform/chain/block.js';
+import type { Resource } from '../../../domain/resource.js';
 import { DELEGATE_TYPE, UNDELEGATE_TYPE } from '../../../platform/chain/transaction-owner.js';
 
 export interface RecentAct {
   readonly txid: string;
   readonly owner: string;
   readonly receiver: string;
+  readonly resource: Resource;
   /** Change of the delegation in sun; negative for an undelegation. */
   readonly changeSun: bigint;
   readonly blockNumber: number;
@@ -65,11 +67,11 @@ export class RecentActs {
 function actsIn(block: Block, wallets: ReadonlySet<string>): RecentAct[] {
   return block.transactions.flatMap(({ txid, signed, succeeded }) => {
     const act = succeeded ? signed?.act : undefined;
-    if (act === undefined || !wallets.has(act.owner) || act.resource !== 'ENERGY') return [];
-    const { owner, receiver, amountSun, type } = act;
-    if (receiver === undefined || amountSun === undefined) return [];
+    if (act === undefined || !wallets.has(act.owner)) return [];
+    const { owner, receiver, amountSun, type, resource } = act;
+    if (receiver === undefined || amountSun === undefined || resource === undefined) return [];
     if (type !== DELEGATE_TYPE && type !== UNDELEGATE_TYPE) return [];
     const changeSun: bigint = type === DELEGATE_TYPE ? amountSun : 0n - amountSun;
-    return [{ txid, owner, receiver, changeSun, blockNumber: block.number }];
+    return [{ txid, owner, receiver, resource, changeSun, blockNumber: block.number }];
   });
 }

@@ -14,7 +14,7 @@ import { messageOf } from '../../../domain/errors.js';
 import { Log } from '../../../platform/observability/logger.js';
 import { Database, isDatabaseAway, type Queryable } from '../../../platform/database/database.js';
 import { lockIncluded, markSolid, type LockedTx, type MovedTx } from '../../order-records/block-transitions.js';
-import { markLegsReclaimed } from '../../order-records/leg-transitions.js';
+import { closeActivationsOf, markLegsReclaimed } from '../../order-records/leg-transitions.js';
 import { finishOrders, settleOrders, type SettledOrder } from '../../order-records/order-transitions.js';
 import { allOrEach } from '../../../platform/database/all-or-each.js';
 import { forEachConcurrently } from '../../../platform/support/concurrency.js';
@@ -359,6 +359,8 @@ async function recordSolid(tx: Queryable, final: readonly WaitingTx[], block: Bl
   const returned = moved.filter((entry) => entry.purpose === 'reclaim').map((entry) => entry.leg_id);
   if (returned.length > 0) await markLegsReclaimed(tx, returned);
   const settled = returned.length < moved.length ? await settleOrders(tx, orders) : [];
+  const rentals = settled.filter(({ kind }) => kind === 'rental').map(({ id }) => id);
+  if (rentals.length > 0) await closeActivationsOf(tx, rentals);
   await finishOrders(tx, orders);
   return { orders: locked, moved, settled };
 }

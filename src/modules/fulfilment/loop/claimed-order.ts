@@ -2,6 +2,7 @@
 import type {
   ChainTxPurpose,
   ChainTxStatus,
+  LegKind,
   LegStatus,
   OrderKind,
   OrderStatus,
@@ -46,6 +47,7 @@ export interface Tally {
 export interface ClaimedLeg {
   readonly id: bigint;
   readonly legNo: number;
+  readonly kind: LegKind;
   readonly walletId: number;
   readonly walletAddress: string;
   readonly permissionId: number;
@@ -60,6 +62,8 @@ export interface ClaimedLeg {
   readonly topUpCause: TopUpCause | undefined;
   readonly amountSun: Sun;
   readonly energy: Energy | undefined;
+  /** Units of a delegation of bandwidth. */
+  readonly bandwidth: bigint | undefined;
   readonly status: LegStatus;
   /** True if a foreign act ended it, perhaps before the rental's end. */
   readonly isClosed: boolean;
@@ -123,6 +127,8 @@ export interface ClaimedOrder {
   readonly status: OrderStatus;
   readonly receiver: string;
   readonly energy: Energy | undefined;
+  /** Units of bandwidth sold beside the energy. */
+  readonly bandwidth: bigint | undefined;
   readonly credits: bigint;
   readonly isSettled: boolean;
   readonly isUndoing: boolean;
@@ -141,8 +147,8 @@ export interface ClaimedOrder {
 }
 
 /** Returns the purpose of the transaction that delivers a leg. */
-export function deliveryPurpose(order: ClaimedOrder): ChainTxPurpose {
-  return order.kind === 'activation' ? 'activate' : 'delegate';
+export function deliveryPurpose(leg: ClaimedLeg): ChainTxPurpose {
+  return leg.kind === 'activation' ? 'activate' : 'delegate';
 }
 
 /** Returns the one transaction of a leg and purpose that is neither dead nor dropped, if any. */

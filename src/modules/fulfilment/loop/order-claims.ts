@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { sleep } from '../../../platform/support/clock.js';
 import { Config } from '../../../platform/config/config.js';
 import { sun, type Energy } from '../../../domain/units.js';
-import type { ChainTxPurpose, ChainTxStatus, LegStatus, TopUpCause } from '../../../domain/order-state.js';
+import type { ChainTxPurpose, ChainTxStatus, LegKind, LegStatus, TopUpCause } from '../../../domain/order-state.js';
 import { Database } from '../../../platform/database/database.js';
 import { steadyAgeSec } from '../../../platform/database/confirmed-clock.js';
 import {
@@ -29,9 +29,9 @@ const TX_AGE_SEC = steadyAgeSec('t.created_at');
  */
 const LOAD_LEGS = {
   name: 'load_legs',
-  text: `SELECT l.id, l.order_id, l.leg_no, l.wallet_id, w.address, w.permission_id, w.key_address, w.sign_failures,
+  text: `SELECT l.id, l.order_id, l.leg_no, l.kind, l.wallet_id, w.address, w.permission_id, w.key_address, w.sign_failures,
       w.delivery_fault IS NULL AND w.wallet_fault IS NULL AS can_deliver, l.top_up, l.top_up_cause, l.amount_sun,
-      l.energy, l.status, l.closed_at IS NOT NULL AS closed, ${LEG_AGE_SEC} AS age_sec, a.tallies,
+      l.energy, l.bandwidth, l.status, l.closed_at IS NOT NULL AS closed, ${LEG_AGE_SEC} AS age_sec, a.tallies,
       t.id AS tx_id, t.purpose, t.attempt, t.status AS tx_status, t.txid, t.raw_data, t.signature, t.ref_block_number,
       t.expires_at, t.block_number, t.block_id, t.sends, ${TX_AGE_SEC} AS tx_age_sec
     FROM open_leg l JOIN pool_wallet w ON w.id = l.wallet_id
@@ -61,6 +61,7 @@ interface LegRow {
   id: bigint;
   order_id: bigint;
   leg_no: number;
+  kind: LegKind;
   wallet_id: number;
   address: string;
   permission_id: number;
@@ -71,6 +72,7 @@ interface LegRow {
   top_up_cause: TopUpCause | null;
   amount_sun: bigint;
   energy: Energy | null;
+  bandwidth: bigint | null;
   status: LegStatus;
   closed: boolean;
   age_sec: number;
@@ -121,6 +123,7 @@ function toLeg(row: LegRow, txs: readonly ClaimedTx[]): ClaimedLeg {
   return {
     id: row.id,
     legNo: row.leg_no,
+    kind: row.kind,
     walletId: row.wallet_id,
     walletAddress: row.address,
     permissionId: row.permission_id,
@@ -131,6 +134,7 @@ function toLeg(row: LegRow, txs: readonly ClaimedTx[]): ClaimedLeg {
     signFailures: row.sign_failures,
     amountSun: sun(row.amount_sun),
     energy: row.energy ?? undefined,
+    bandwidth: row.bandwidth ?? undefined,
     status: row.status,
     isClosed: row.closed,
     ageSec: row.age_sec,
@@ -147,6 +151,7 @@ function toOrder(row: ClaimRow, legs: readonly ClaimedLeg[], usage: ReceiverUsag
     status: row.status,
     receiver: row.receive_address,
     energy: row.energy ?? undefined,
+    bandwidth: row.bandwidth ?? undefined,
     credits: row.credits,
     isSettled: row.settled,
     isUndoing: row.undoing,
@@ -175,7 +180,9 @@ function groupBy<K, V>(items: readonly V[], keyOf: (item: V) => K): Map<K, V[]> 
 function isRunning({ kind, status, settled }: ClaimRow, legs: readonly LegTxRow[]): boolean {
   if (kind !== 'rental' || status !== 'delivered' || !settled) return false;
   const isReclaim = ({ tx_id: tx, purpose }: LegTxRow): boolean => tx !== null && purpose === 'reclaim';
-  return !legs.some((leg) => leg.status === 'reclaiming' || leg.status === 'reclaimed' || isReclaim(leg));
+  return !legs.some(
+    (leg) => leg.kind !== 'activation' && (leg.status === 'reclaiming' || leg.status === 'reclaimed' || isReclaim(leg)),
+  );
 }
 
 export interface Released {

@@ -40,10 +40,10 @@ const RENTALS = {
   text: `SELECT v.receiver, o.id, o.energy, o.ends_at, sum(l.amount_sun)::bigint AS standing_sun,
       max(l.id) FILTER (WHERE l.top_up) AS newest_top_up,
       o.settled AND ${TOP_UP_COUNT} < ${TOP_UP_LEGS_MAX.toString()}
-        AND NOT EXISTS (SELECT FROM open_leg x WHERE x.order_id = o.id AND x.status = 'reclaimed') AS can_be_topped_up
+        AND NOT EXISTS (SELECT FROM open_leg x WHERE x.order_id = o.id AND x.kind = 'rental' AND x.status = 'reclaimed') AS can_be_topped_up
     FROM unnest($1::text[]) AS v(receiver) CROSS JOIN pool_wallet w
       JOIN open_leg l ON l.wallet_id = w.id AND l.receive_address = v.receiver
-        AND l.status IN ('reserved', 'placed', 'active', 'reclaiming')
+        AND l.kind = 'rental' AND l.status IN ('reserved', 'placed', 'active', 'reclaiming')
       JOIN open_orders o ON o.id = l.order_id
     WHERE o.status = 'delivered' AND o.kind = 'rental' AND o.reclaimed_at IS NULL AND NOT o.undoing
     GROUP BY v.receiver, o.id, o.energy, o.ends_at, o.settled`,

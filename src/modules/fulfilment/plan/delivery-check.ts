@@ -10,9 +10,13 @@ import { Config } from '../../../platform/config/config.js';
 import { Log } from '../../../platform/observability/logger.js';
 import { sun, type Sun } from '../../../domain/units.js';
 import type { BuildStep } from './plan.js';
-import { deathsOf, deliveryPurpose, type ClaimedOrder } from '../loop/claimed-order.js';
+import type { ChainTxPurpose } from '../../../domain/order-state.js';
+import { deathsOf, liveTx, type ClaimedOrder } from '../loop/claimed-order.js';
 
 const REFUND_REASON = 'The energy could not be delivered; the charge was returned.';
+const INCOMPLETE = 'The order could not be delivered completely; the charge was returned.';
+const ACTIVATION_KEPT =
+  'The order could not be delivered completely; the charge was returned, except for the activation, which was made.';
 const ACTIVATED_BEFORE = 'The account was activated by someone else first; the charge was returned.';
 const FEE_ROSE = 'The chain’s activation fee rose above the charge; the charge was returned.';
 const NOT_ACTIVATED = 'The account could not be activated; the charge was returned.';
@@ -56,25 +60,28 @@ export class DeliveryCheck {
         return 'undo';
       }
     }
-    return (await this.isFutile(order, attempt)) ? 'undo' : 'build';
+    return (await this.isFutile(order, purpose, attempt)) ? 'undo' : 'build';
   }
 
   /**
-   * Returns true if a further delivery of the order could only die like the last one. A first delivery is simply tried.
+   * Returns true if a further delivery of this purpose could only die like the last one. A first one is simply tried.
    */
-  async isFutile(order: ClaimedOrder, attempt = 1): Promise<boolean> {
-    return (attempt > 1 || hasDied(order)) && (await this.isSuitable(order)) === false;
+  async isFutile(order: ClaimedOrder, purpose: ChainTxPurpose = 'delegate', attempt = 1): Promise<boolean> {
+    return (attempt > 1 || hasDied(order, purpose)) && (await this.isSuitable(order, purpose)) === false;
   }
 
   /**
    * Returns the reason of a refund, as a sentence for the caller. No transaction of the order can be included any more.
    */
   async findRefundReason(order: ClaimedOrder): Promise<string> {
-    if (order.kind !== 'activation') return REFUND_REASON;
-    if ((await this.isSuitable(order)) === false) return ACTIVATED_BEFORE;
+    const activation = order.legs.find(({ kind }) => kind === 'activation');
+    const failed = order.kind === 'activation' ? NOT_ACTIVATED : refundReasonOf(order);
+    if (activation === undefined) return failed;
+    if (liveTx(activation, 'activate') !== undefined) return ACTIVATION_KEPT;
+    if ((await this.isSuitable(order, 'activate')) === false) return ACTIVATED_BEFORE;
     const costSun = await this.readActivationCost();
-    const hasRisen = costSun !== undefined && order.legs.some((leg) => leg.amountSun < costSun);
-    return hasRisen ? FEE_ROSE : NOT_ACTIVATED;
+    const hasRisen = costSun !== undefined && activation.amountSun < costSun;
+    return hasRisen ? FEE_ROSE : failed;
   }
 
   /**
@@ -82,10 +89,10 @@ export class DeliveryCheck {
    * Returns undefined while no node answers. TRON: CREATE2 can turn a plain account into a contract, and its
    * destruction leaves no account.
    */
-  async isSuitable(order: ClaimedOrder): Promise<boolean | undefined> {
+  async isSuitable(order: ClaimedOrder, purpose: ChainTxPurpose): Promise<boolean | undefined> {
     try {
       const account = await this.client.account(order.receiver);
-      return order.kind === 'activation' ? account === undefined : account?.isContract === false;
+      return purpose === 'activate' ? account === undefined : account?.isContract === false;
     } catch (error) {
       if (error instanceof ChainUnavailableError) return undefined;
       throw error;
@@ -93,6 +100,8 @@ export class DeliveryCheck {
   }
 }
 
-function hasDied(order: ClaimedOrder): boolean {
-  return order.legs.some((leg) => deathsOf(leg, deliveryPurpose(order)) > 0);
+function hasDied(order: ClaimedOrder, purpose: ChainTxPurpose): boolean {
+  return order.legs.some((leg) => deathsOf(leg, purpose) > 0);
 }
+
+const refundReasonOf = ({ bandwidth }: ClaimedOrder): string => (bandwidth === undefined ? REFUND_REASON : INCOMPLETE);

@@ -6,15 +6,18 @@
 import { Injectable } from '@nestjs/common';
 import { Ledger } from '../../billing/ledger.js';
 import type { Credits, Sun } from '../../../domain/units.js';
-import type { TopUpCause } from '../../../domain/order-state.js';
+import type { LegKind, TopUpCause } from '../../../domain/order-state.js';
 import { TRANSACTIONS_PER_LEG } from '../../pool/bandwidth.js';
 import { Database, isRefusal, type Queryable } from '../../../platform/database/database.js';
 import {
+  closeActivationsOf,
   keepLegAge,
   markTopUps,
   releaseLegs,
   reserveFurther,
   reserveMissing,
+  type PartReservation,
+  type ReleasedLeg,
 } from '../../order-records/leg-transitions.js';
 import { TOP_UP_REST_MAX_SEC } from '../../order-records/order-leases.js';
 import { postponeTopUps } from '../../order-records/order-schedule.js';
@@ -34,11 +37,12 @@ import type { ClaimedLeg, ClaimedOrder, ReceiverUsage } from '../loop/claimed-or
 
 /**
  * Any slot of the wallet will do; the leg's id spreads them. Takes a slot that no session holds, or else waits for a
- * bounded time. A rental's two transactions are free again together with its stake.
+ * bounded time. The two transactions of a delegation are free again together with its stake.
  */
 const RETURN_CAPACITY = {
   name: 'return_capacity',
-  text: `UPDATE pool_slot s SET free_sun = s.free_sun + $3, free_transactions = s.free_transactions + $4 WHERE s.wallet_id = $1 AND s.slot_no = coalesce(
+  text: `UPDATE pool_slot s SET free_sun = s.free_sun + $3, free_transactions = s.free_transactions + $4,
+      free_bandwidth_sun = s.free_bandwidth_sun + $5 WHERE s.wallet_id = $1 AND s.slot_no = coalesce(
       (SELECT slot_no FROM pool_slot WHERE wallet_id = $1
         ORDER BY slot_no < $2::bigint % (SELECT count(*) FROM pool_slot WHERE wallet_id = $1), slot_no
         LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED),
@@ -57,7 +61,7 @@ const HOLD_RECEIVER = `SELECT pg_advisory_xact_lock(${TOPPING_UP.toString()}, ha
 const NEWEST_TOP_UP = {
   name: 'newest_top_up_of_receiver',
   text: `SELECT max(l.id) AS id FROM pool_wallet w JOIN open_leg l ON l.wallet_id = w.id AND l.receive_address = $1
-    AND l.status IN ('reserved', 'placed', 'active', 'reclaiming') AND l.top_up`,
+    AND l.kind = 'rental' AND l.status IN ('reserved', 'placed', 'active', 'reclaiming') AND l.top_up`,
 };
 
 /**
@@ -101,6 +105,16 @@ async function holdReceiver(tx: Queryable, receiver: string, usage: ReceiverUsag
   return (newest?.id ?? undefined) === usage.newestTopUp;
 }
 
+/** Returns the capacity of released legs, to be reserved elsewhere. */
+function partsOf(released: readonly ReleasedLeg[], slackSunOf: (kind: LegKind) => Sun): PartReservation[] {
+  const kinds = [...new Set(released.map(({ kind }) => kind))];
+  return kinds.map((kind) => ({
+    kind,
+    amountSun: released.reduce((sum, leg) => (leg.kind === kind ? sum + leg.amount_sun : sum), 0n),
+    slackSun: slackSunOf(kind),
+  }));
+}
+
 async function recordLeftover(tx: Queryable, order: ClaimedOrder, left: bigint): Promise<void> {
   const reclaims = (order.usage?.reclaims ?? []).map(({ txId }) => txId);
   await tx.query(WEIGH, [reclaims, left, order.id, order.fence]);
@@ -125,8 +139,9 @@ export class OrderTermination {
       );
       const sorted = [...released].sort((a, b) => a.wallet_id - b.wallet_id);
       for (const leg of sorted) {
-        const transactions = leg.kind === 'rental' ? TRANSACTIONS_PER_LEG : 0n;
-        await tx.query(RETURN_CAPACITY, [leg.wallet_id, leg.id, leg.amount_sun, transactions]);
+        const transactions = leg.kind === 'activation' ? 0n : TRANSACTIONS_PER_LEG;
+        const [free, bandwidth] = leg.kind === 'bandwidth' ? [0n, leg.amount_sun] : [leg.amount_sun, 0n];
+        await tx.query(RETURN_CAPACITY, [leg.wallet_id, leg.id, free, transactions, bandwidth]);
       }
       if (!order.isSettled) return [];
       await recountStake(tx, order.id, TOP_UP_REST_SEC);
@@ -142,7 +157,11 @@ export class OrderTermination {
    * Moves legs that can no longer deliver to other wallets: drops unsent bytes, releases the legs and reserves their
    * sun again. Returns false, with nothing changed, if no other wallet has capacity or another worker has the order.
    */
-  async moveLegs(order: ClaimedOrder, legs: readonly ClaimedLeg[], slackSun: Sun): Promise<boolean> {
+  async moveLegs(
+    order: ClaimedOrder,
+    legs: readonly ClaimedLeg[],
+    slackSunOf: (kind: LegKind) => Sun,
+  ): Promise<boolean> {
     try {
       const isMoved = await this.database.transaction(async (tx) => {
         if (!(await lockClaimedOrder(tx, order))) return false;
@@ -152,8 +171,7 @@ export class OrderTermination {
         if (released.length !== legs.length) throw new Error('a leg that was to be moved has been sent meanwhile');
         // Do not return their capacity here. The pool's next pass frees that of a wallet that sells nothing. Locking
         // the slots of two wallets in this order could deadlock with sessions that lock them in the other order.
-        const amountSun = released.reduce((sum, leg) => sum + leg.amount_sun, 0n);
-        await reserveFurther(tx, order.kind, { orderId: order.id, receiver: order.receiver, amountSun, slackSun });
+        await reserveFurther(tx, order, partsOf(released, slackSunOf));
         if (order.isSettled) {
           const cause = legs.find(({ topUpCause }) => topUpCause !== undefined)?.topUpCause;
           await markTopUps(tx, order.id, Math.max(...order.legs.map((leg) => leg.legNo)), cause);
@@ -177,14 +195,18 @@ export class OrderTermination {
   }
 
   /**
-   * Refunds the charge and ends the order with `reason`, which the caller reads. One transaction; the database rejects
-   * it unless every leg has ended.
+   * Refunds the charge, except the share of an activation that the chain has, and ends the order with `reason`, which
+   * the caller reads. One transaction; the database rejects it unless every leg has ended.
    */
   async refund(order: ClaimedOrder, reason: string): Promise<void> {
     const ageSec = await this.database.transaction(async (tx) => {
+      if (!(await lockClaimedOrder(tx, order))) return undefined;
+      await closeActivationsOf(tx, [order.id]);
       const refunded = await markRefunded(tx, order, reason);
-      if (refunded !== undefined) await this.ledger.refund(tx, order.id, order.projectId, order.credits as Credits);
-      return refunded;
+      if (refunded === undefined) return undefined;
+      const charge = { credits: order.credits as Credits, kept: refunded.kept_credits as Credits };
+      await this.ledger.refund(tx, order.id, order.projectId, charge);
+      return refunded.age_sec;
     });
     if (ageSec !== undefined) {
       this.fulfilmentEvents.reportOrders('refunded', [{ order, kind: order.kind, ageSec }]);
@@ -202,12 +224,12 @@ export class OrderTermination {
     await flagForAttention(this.database, order);
   }
 
-  /** Reserves a further leg for the missing energy. Returns false if the pool lacks capacity. */
-  async reserveTopUp(order: ClaimedOrder, missingSun: Sun, slackSun: Sun): Promise<boolean> {
+  /** Reserves further legs for the missing energy and bandwidth. Returns false if the pool lacks capacity. */
+  async reserveTopUp(order: ClaimedOrder, missing: readonly PartReservation[]): Promise<boolean> {
     try {
       await this.database.transaction(async (tx) => {
         if (!(await lockClaimedOrder(tx, order))) return;
-        await reserveMissing(tx, { orderId: order.id, receiver: order.receiver, amountSun: missingSun, slackSun });
+        await reserveMissing(tx, order, missing);
       });
     } catch (error) {
       if (!isRefusal(error)) throw error;
@@ -230,7 +252,7 @@ export class OrderTermination {
         if (order.usage !== undefined && !(await holdReceiver(tx, order.receiver, order.usage))) return false;
         const lastLegNo = await lockRunningRental(tx, order);
         if (lastLegNo === undefined) return false;
-        await reserveFurther(tx, order.kind, { orderId: order.id, receiver: order.receiver, amountSun, slackSun });
+        await reserveFurther(tx, order, [{ kind: 'rental', amountSun, slackSun }]);
         await markTopUps(tx, order.id, lastLegNo, cause);
         await recountStake(tx, order.id, null);
         if (left !== undefined) await recordLeftover(tx, order, left);

@@ -39,7 +39,7 @@ export interface Plan {
   readonly release: readonly ClaimedLeg[];
   /** Legs whose delivery must not be sent any more. */
   readonly unwanted: ReadonlySet<ClaimedLeg>;
-  /** True if all legs are active but hold less energy than was sold. */
+  /** True if all legs are active but hold less energy or bandwidth than was sold. */
   readonly topUp: boolean;
   /** True if the order cannot be delivered completely: reclaim the delivered part, then refund. */
   readonly undo: boolean;
@@ -68,14 +68,23 @@ interface Draft {
 
 /** Plans a leg of an order that is to be delivered. */
 function planDelivery(order: ClaimedOrder, leg: ClaimedLeg, draft: Draft): void {
-  if (leg.status !== 'reserved' && leg.status !== 'placed') return;
-  const purpose = deliveryPurpose(order);
+  if (!isUndelivered(leg)) return;
+  const purpose = deliveryPurpose(leg);
   const tx = liveTx(leg, purpose);
   // Until other wallets have capacity, the leg waits for its own wallet.
   if (!leg.canDeliver && isUnsent(tx)) draft.move.push(leg);
+  else if (tx === undefined && awaitsActivation(order, leg)) return;
   else if (tx === undefined) draft.build.push({ leg, purpose, attempt: attemptsOf(leg, purpose) + 1 });
   else planTx(leg, tx, draft);
 }
+
+/** Returns true if the order's activation is in no block yet. TRON: nothing is delegated to an account before. */
+function awaitsActivation(order: ClaimedOrder, leg: ClaimedLeg): boolean {
+  return leg.kind !== 'activation' && order.legs.some((other) => isActivation(other) && isUndelivered(other));
+}
+
+const isActivation = ({ kind }: ClaimedLeg): boolean => kind === 'activation';
+const isUndelivered = ({ status }: ClaimedLeg): boolean => status === 'reserved' || status === 'placed';
 
 /** Returns true if no bytes of the attempt were sent. */
 function isUnsent(tx: ClaimedTx | undefined): boolean {
@@ -88,8 +97,8 @@ function planTx(leg: ClaimedLeg, tx: ClaimedTx, draft: Draft): void {
 }
 
 /** Plans a leg that is to be reclaimed: at the rental's end, or because the order is being undone. */
-function planReturn(order: ClaimedOrder, leg: ClaimedLeg, draft: Draft): void {
-  const delivery = liveTx(leg, deliveryPurpose(order));
+function planReturn(leg: ClaimedLeg, draft: Draft): void {
+  const delivery = liveTx(leg, deliveryPurpose(leg));
   switch (leg.status) {
     case 'reserved':
     case 'placed':
@@ -100,7 +109,7 @@ function planReturn(order: ClaimedOrder, leg: ClaimedLeg, draft: Draft): void {
       return;
     case 'active':
       // Reclaim only a solid delegation: undelegating one that may still be reverted could take a sibling's stake.
-      if (delivery?.status === 'solid') planReclaim(leg, draft);
+      if (delivery?.status === 'solid' && !isActivation(leg)) planReclaim(leg, draft);
       return;
     case 'reclaiming':
       planReclaim(leg, draft);
@@ -125,12 +134,17 @@ function activeLegs(order: ClaimedOrder): readonly ClaimedLeg[] {
 function fallsShort(order: ClaimedOrder): boolean {
   if (order.kind !== 'rental' || (order.status !== 'placed' && order.status !== 'unresolved')) return false;
   if (activeLegs(order).length !== order.legs.filter((leg) => leg.status !== 'released').length) return false;
-  return energyOf(order) < (order.energy ?? 0n);
+  return energyOf(order) < (order.energy ?? 0n) || bandwidthOf(order) < (order.bandwidth ?? 0n);
 }
 
 /** Returns the energy that the active legs of an order deliver together. */
 export function energyOf(order: ClaimedOrder): bigint {
   return activeLegs(order).reduce((sum, leg) => sum + (leg.energy ?? 0n), 0n);
+}
+
+/** Returns the units of bandwidth that the active legs of an order deliver together. */
+export function bandwidthOf(order: ClaimedOrder): bigint {
+  return activeLegs(order).reduce((sum, leg) => sum + (leg.bandwidth ?? 0n), 0n);
 }
 
 /** Returns true if a running rental is to be reclaimed: it has ended by the chain's clock, or reclaiming has begun. */
@@ -142,37 +156,41 @@ export function isEnding(order: ClaimedOrder, clockMs: number): boolean {
 }
 
 /** Returns true if a leg's delivery stayed unsent for too long: no signer or no node is available. */
-function isUnsendable(leg: ClaimedLeg, purpose: ChainTxPurpose, unsentMaxSec: number): boolean {
-  if (leg.status !== 'reserved' && leg.status !== 'placed') return false;
-  const tx = liveTx(leg, purpose);
+function isUnsendable(order: ClaimedOrder, leg: ClaimedLeg, unsentMaxSec: number): boolean {
+  if (!isUndelivered(leg) || awaitsActivation(order, leg)) return false;
+  const tx = liveTx(leg, deliveryPurpose(leg));
   // A delivery recorded as sent that reached no node is still searched for until it is dead.
   return isUnsent(tx) && leg.ageSec > unsentMaxSec;
 }
 
 /** Returns true if a top-up of a running rental has failed for good. Another one is decided separately. */
 function isGivenUp(order: ClaimedOrder, leg: ClaimedLeg, unsentMaxSec: number): boolean {
-  if (!order.isSettled || (leg.status !== 'reserved' && leg.status !== 'placed')) return false;
-  const purpose = deliveryPurpose(order);
-  return deathsOf(leg, purpose) >= DELIVERY_DEATHS_MAX || isUnsendable(leg, purpose, unsentMaxSec);
+  if (!order.isSettled || !isUndelivered(leg)) return false;
+  return deliveryDeathsOf(leg) >= DELIVERY_DEATHS_MAX || isUnsendable(order, leg, unsentMaxSec);
 }
 
+const deliveryDeathsOf = (leg: ClaimedLeg): number => deathsOf(leg, deliveryPurpose(leg));
+
 /** Returns true if the order can no longer be delivered completely. */
-function isLost(order: ClaimedOrder, purpose: ChainTxPurpose, unsentMaxSec: number): boolean {
-  const movedDeaths = order.legs.reduce(
-    (sum, leg) => sum + (leg.status === 'released' ? deathsOf(leg, purpose) : 0),
-    0,
-  );
+function isLost(order: ClaimedOrder, unsentMaxSec: number): boolean {
+  const movedDeaths = order.legs.reduce((sum, leg) => sum + (leg.status === 'released' ? deliveryDeathsOf(leg) : 0), 0);
   return order.legs.some(
     (leg) =>
-      deathsOf(leg, purpose) >= DELIVERY_DEATHS_MAX ||
+      deliveryDeathsOf(leg) >= DELIVERY_DEATHS_MAX ||
       // Legs that died side by side were moved once each. The order is lost when a replacement dies too.
-      (movedDeaths >= MOVED_DEATHS_MAX && leg.status !== 'released' && deathsOf(leg, purpose) > 0) ||
+      (movedDeaths >= MOVED_DEATHS_MAX && leg.status !== 'released' && deliveryDeathsOf(leg) > 0) ||
       // An unresolved order makes no new attempt: its state only allows delivered or refunded.
-      (order.status === 'unresolved' && leg.status === 'placed' && liveTx(leg, purpose) === undefined) ||
+      (order.status === 'unresolved' && leg.status === 'placed' && liveTx(leg, deliveryPurpose(leg)) === undefined) ||
       // Another party undelegated this leg before the order was complete. No other leg makes up for it.
       ((order.status === 'placed' || order.status === 'unresolved') && leg.status === 'reclaimed') ||
-      isUnsendable(leg, purpose, unsentMaxSec),
+      isUnsendable(order, leg, unsentMaxSec),
   );
+}
+
+/** Returns true if nothing of a leg is left to decide or reclaim. An activation is kept once its block is solid. */
+function hasEnded(leg: ClaimedLeg): boolean {
+  if (leg.status === 'released' || leg.status === 'reclaimed') return true;
+  return isActivation(leg) && leg.status === 'active' && liveTx(leg, 'activate')?.status === 'solid';
 }
 
 /**
@@ -180,20 +198,19 @@ function isLost(order: ClaimedOrder, purpose: ChainTxPurpose, unsentMaxSec: numb
  * any sent bytes.
  */
 export function planFor(order: ClaimedOrder, clockMs: number, unsentMaxSec: number): Plan {
-  const purpose = deliveryPurpose(order);
   const isRefundable = !order.isSettled && REFUNDABLE.has(order.status);
-  const undoing = isRefundable && (order.isUndoing || isLost(order, purpose, unsentMaxSec));
+  const undoing = isRefundable && (order.isUndoing || isLost(order, unsentMaxSec));
   const draft: Draft = { build: [], send: [], find: [], move: [], release: [], unwanted: new Set() };
   const returning = undoing || isEnding(order, clockMs);
   for (const leg of order.legs) {
-    if (returning || isGivenUp(order, leg, unsentMaxSec)) planReturn(order, leg, draft);
+    if (returning || isGivenUp(order, leg, unsentMaxSec)) planReturn(leg, draft);
     else planDelivery(order, leg, draft);
   }
   return {
     ...draft,
     topUp: !returning && fallsShort(order),
     undo: undoing && !order.isUndoing,
-    refund: undoing && order.legs.every((leg) => leg.status === 'released' || leg.status === 'reclaimed'),
+    refund: undoing && order.legs.every(hasEnded),
   };
 }
 

@@ -1,5 +1,5 @@
 /**
- * Checks delegations on chain before a reclaim. TRON merges all delegations of one wallet to one receiver. If a foreign
+ * Checks delegations on chain before a reclaim. TRON merges all delegations of one resource by one wallet to one receiver. If a foreign
  * act already ended a delegation, undelegating it would take the stake of another order. So before a reclaim is built
  * or sent, the pair's amount on chain must cover all of its open legs, this one included.
  */
@@ -9,6 +9,7 @@ import type { TronNode } from '../../../platform/chain/node.js';
 import { delegatedSunAt, placeOf, solidHeadOf, TronClient } from '../../../platform/chain/tron.client.js';
 import { Config } from '../../../platform/config/config.js';
 import { messageOf } from '../../../domain/errors.js';
+import { delegationKind, type Resource } from '../../../domain/resource.js';
 import { Log } from '../../../platform/observability/logger.js';
 import { Database } from '../../../platform/database/database.js';
 import { solidDelegationSun } from '../../../platform/chain/solid-delegations.js';
@@ -16,11 +17,12 @@ import { forEachConcurrently } from '../../../platform/support/concurrency.js';
 import { RecentActs } from '../follow/recent-acts.js';
 import type { View } from '../follow/chain-view.js';
 
-/** A wallet and a receiver that it delegates to. */
+/** A wallet, a receiver, and the resource that the one delegates to the other. */
 export interface Pair {
   readonly walletId: number;
   readonly walletAddress: string;
   readonly receiver: string;
+  readonly resource: Resource;
 }
 
 /** Answers are short. The request budget that all processes share limits their rate. */
@@ -39,8 +41,8 @@ const HELD = {
         CASE d.status WHEN 'sending' THEN d.txid = ANY ($5::bytea[]) OR d.expires_at < $6 ELSE d.block_number <= $4 END
         AND NOT coalesce(CASE r.status WHEN 'sending' THEN r.txid = ANY ($5::bytea[]) ELSE r.block_number <= $4 END, false)
       ), 0)::bigint AS held
-    FROM unnest($1::integer[], $2::text[], $3::integer[]) AS v(wallet_id, receiver, place)
-    LEFT JOIN open_leg l ON l.wallet_id = v.wallet_id AND l.receive_address = v.receiver AND l.kind = 'rental'
+    FROM unnest($1::integer[], $2::text[], $3::integer[], $7::text[]) AS v(wallet_id, receiver, place, kind)
+    LEFT JOIN open_leg l ON l.wallet_id = v.wallet_id AND l.receive_address = v.receiver AND l.kind = v.kind
       AND l.status IN ('reserved', 'placed', 'active', 'reclaiming')
     LEFT JOIN open_chain_tx d ON d.leg_id = l.id AND d.purpose = 'delegate' AND d.status IN ('sending', 'included', 'solid')
     LEFT JOIN open_chain_tx r ON r.leg_id = l.id AND r.purpose = 'reclaim' AND r.status IN ('sending', 'included', 'solid')
@@ -51,7 +53,7 @@ const HELD = {
 const PENDING = {
   name: 'reclaim_guard_pending',
   text: `SELECT d.txid, l.amount_sun FROM open_leg l JOIN open_chain_tx d ON d.leg_id = l.id
-    WHERE l.wallet_id = $1 AND l.receive_address = $2 AND l.kind = 'rental'
+    WHERE l.wallet_id = $1 AND l.receive_address = $2 AND l.kind = $6
       AND l.status IN ('reserved', 'placed', 'active', 'reclaiming')
       AND d.purpose = 'delegate' AND d.status = 'sending' AND d.txid <> ALL ($3::bytea[]) AND d.expires_at < $4
     ORDER BY d.id LIMIT $5`,
@@ -80,7 +82,7 @@ export type Verdicts = ReadonlyMap<string, Verdict>;
 /** `short`: the chain holds less than the open legs. `unknown`: no node answered. */
 export type Verdict = 'covered' | 'short' | 'unknown';
 
-export const pairKey = (pair: Pair): string => `${pair.walletId.toString()}/${pair.receiver}`;
+export const pairKey = (pair: Pair): string => `${pair.walletId.toString()}/${pair.receiver}/${pair.resource}`;
 
 @Injectable()
 export class ReclaimGuard {
@@ -111,14 +113,16 @@ export class ReclaimGuard {
     await this.ask('solid delegations', pairs, async (node, left) => {
       const before = await solidHeadOf(node);
       const sums = await readSums(node, left, (pair) =>
-        solidDelegationSun(node, pair.walletAddress, pair.receiver, 'ENERGY'),
+        solidDelegationSun(node, pair.walletAddress, pair.receiver, pair.resource),
       );
       const after = await solidHeadOf(node);
       if (after.number < before.number) throw new NodeError(node.name, 'unhealthy', 'its solid head went back');
       for (const [pair, sun] of sums.read) {
         const since = this.recentActs.since(before.number, pair.walletAddress);
         if (since !== undefined && since.height >= after.number) {
-          const acts = since.acts.filter((act) => act.receiver === pair.receiver);
+          const acts = since.acts.filter(
+            ({ receiver, resource }) => receiver === pair.receiver && resource === pair.resource,
+          );
           // A change that became solid during the read may or may not be in the amount: take the lower value.
           const changes = acts.map(({ blockNumber, changeSun }) =>
             blockNumber <= after.number && changeSun > 0n ? 0n : changeSun,
@@ -143,7 +147,7 @@ export class ReclaimGuard {
     const readings: Reading[] = [];
     await this.ask('delegations', pairs, async (node, left) => {
       const sums = await readSums(node, left, (pair) =>
-        delegatedSunAt(node, pair.walletAddress, pair.receiver, 'ENERGY'),
+        delegatedSunAt(node, pair.walletAddress, pair.receiver, pair.resource),
       );
       await mustBeAt(node, view.head.number);
       for (const [pair, sun] of sums.read) {
@@ -189,6 +193,7 @@ export class ReclaimGuard {
       txids.map((txid) => Buffer.from(txid, 'hex')),
       mayStandBefore,
       PENDING_MAX,
+      delegationKind(pair.resource),
     ]);
     let sum = 0n;
     for (const { txid, amount_sun: amountSun } of pending) {
@@ -220,6 +225,7 @@ export class ReclaimGuard {
         first.height,
         group.flatMap(({ txids }) => txids.map((txid) => Buffer.from(txid, 'hex'))),
         first.mayStandBefore,
+        group.map(({ pair }) => delegationKind(pair.resource)),
       ]);
       for (const { place, held } of rows) {
         const reading = group[place];
@@ -228,7 +234,12 @@ export class ReclaimGuard {
         const isCovered = sun >= held || sun >= held - (await this.absentSun(reading));
         verdicts.set(pairKey(pair), isCovered ? 'covered' : 'short');
         if (isCovered) continue;
-        const facts = { wallet: pair.walletAddress, receiver: pair.receiver, chainSun: sun.toString() };
+        const facts = {
+          wallet: pair.walletAddress,
+          receiver: pair.receiver,
+          resource: pair.resource,
+          chainSun: sun.toString(),
+        };
         this.log.warn(
           { ...facts, heldSun: held.toString(), reason: 'less is delegated than open orders hold' },
           'reclaim withheld',

@@ -51,7 +51,7 @@ export function topUpFor(order: ClaimedOrder, ratio: EnergyRatio, clockMs: numbe
  */
 export function isPastTopUps(order: ClaimedOrder, ratio: EnergyRatio, clockMs: number): boolean {
   if (shortfallOf(order, ratio, clockMs) === undefined) return false;
-  return topUpsOf(order) >= TOP_UP_LEGS_MAX || order.legs.some((leg) => leg.status === 'reclaimed');
+  return topUpsOf(order) >= TOP_UP_LEGS_MAX || energyLegs(order).some((leg) => leg.status === 'reclaimed');
 }
 
 /** Returns true if this rental carries its receiver's top-ups and the reclaims of other rentals cost it nothing. */
@@ -61,9 +61,10 @@ export function isMadeUpFor(order: ClaimedOrder, ratio: EnergyRatio, clockMs: nu
   return short === undefined || short.lost === 0n;
 }
 
+const energyLegs = (order: ClaimedOrder): readonly ClaimedLeg[] => order.legs.filter(({ kind }) => kind === 'rental');
 const standingLegs = (order: ClaimedOrder): readonly ClaimedLeg[] =>
-  order.legs.filter((leg) => leg.status !== 'released');
-const topUpsOf = (order: ClaimedOrder): number => order.legs.filter((leg) => leg.isTopUp).length;
+  energyLegs(order).filter((leg) => leg.status !== 'released');
+const topUpsOf = (order: ClaimedOrder): number => energyLegs(order).filter((leg) => leg.isTopUp).length;
 
 function isRunning(order: ClaimedOrder): boolean {
   return order.isSettled && order.kind === 'rental' && order.status === 'delivered';

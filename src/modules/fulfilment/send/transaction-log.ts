@@ -60,7 +60,7 @@ const RECORD_USAGE = {
         CROSS JOIN LATERAL (
           SELECT coalesce(sum(x.amount_sun), 0) AS sun FROM pool_wallet w
             JOIN open_leg x ON x.wallet_id = w.id AND x.receive_address = r.receive_address
-              AND x.status IN ('placed', 'active', 'reclaiming')
+              AND x.kind = 'rental' AND x.status IN ('placed', 'active', 'reclaiming')
            WHERE NOT EXISTS (SELECT FROM open_chain_tx c
                               WHERE c.leg_id = x.id AND c.purpose = 'reclaim' AND c.status IN ('included', 'solid'))) p
         LEFT JOIN LATERAL (
@@ -74,7 +74,8 @@ const RECORD_USAGE = {
         ceil(v.energy * v.amount_sun::numeric / s.sun)::bigint,
         div(v.amount_sun::numeric * v.total_limit, 1000000::numeric * v.total_weight)::bigint, coalesce(e.read_block, v.block)
       FROM reclaim v JOIN receiver e USING (receive_address, block)
-      CROSS JOIN LATERAL (SELECT sum(amount_sun) AS sun FROM open_leg WHERE order_id = v.order_id AND status <> 'released') s
+      CROSS JOIN LATERAL (SELECT sum(amount_sun) AS sun FROM open_leg
+                           WHERE order_id = v.order_id AND kind = 'rental' AND status <> 'released') s
     ON CONFLICT DO NOTHING`,
 };
 

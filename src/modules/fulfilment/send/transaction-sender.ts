@@ -7,6 +7,7 @@ import { Signer, signerOf } from '../../../platform/chain/keys.js';
 import { buildTransaction, type ChainAction } from '../../../platform/chain/signed-transaction.js';
 import { Config } from '../../../platform/config/config.js';
 import { Log } from '../../../platform/observability/logger.js';
+import { resourceOf } from '../../../domain/resource.js';
 import { isConnectionFault } from '../../../platform/database/database.js';
 import { Broadcaster, answeredIds, isAccepted, SIGNATURE_REFUSED, type Sendable } from './broadcaster.js';
 import type { View } from '../follow/chain-view.js';
@@ -250,11 +251,12 @@ export class TransactionSender {
 
 function actionOf(order: ClaimedOrder, leg: ClaimedLeg, purpose: BuildStep['purpose']): ChainAction {
   const parties = { owner: leg.walletAddress, receiver: order.receiver };
+  const resource = resourceOf(leg.kind);
   switch (purpose) {
     case 'delegate':
-      return { type: 'delegate', ...parties, amountSun: leg.amountSun, resource: 'ENERGY' };
+      return { type: 'delegate', ...parties, amountSun: leg.amountSun, resource };
     case 'reclaim':
-      return { type: 'undelegate', ...parties, amountSun: leg.amountSun, resource: 'ENERGY' };
+      return { type: 'undelegate', ...parties, amountSun: leg.amountSun, resource };
     case 'activate':
       return { type: 'activate', ...parties };
   }

@@ -1,6 +1,6 @@
 /** One delegation of an order from one wallet, or the one action of an activation. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import type { LegStatus, OrderKind, TopUpCause } from '../../../domain/order-state.js';
+import type { LegKind, LegStatus, TopUpCause } from '../../../domain/order-state.js';
 import { BIGINT, TIMESTAMPTZ } from '../columns.js';
 
 @Entity('leg')
@@ -15,7 +15,7 @@ export class Leg {
   legNo!: number;
 
   @Column({ type: 'text' })
-  kind!: OrderKind;
+  kind!: LegKind;
 
   @Column({ type: 'integer', name: 'wallet_id' })
   walletId!: number;
@@ -28,6 +28,10 @@ export class Leg {
 
   @Column({ ...BIGINT, nullable: true })
   energy!: bigint | null;
+
+  /** Units of a delegation of bandwidth. */
+  @Column({ ...BIGINT, nullable: true })
+  bandwidth!: bigint | null;
 
   @Column({ type: 'text' })
   status!: LegStatus;

@@ -63,6 +63,31 @@ export class Order {
   @Column({ ...BIGINT, name: 'max_fee_limit_sun', nullable: true })
   maxFeeLimitSun!: bigint | null;
 
+  /** Units of bandwidth sold beside the energy. */
+  @Column({ ...BIGINT, nullable: true })
+  bandwidth!: bigint | null;
+
+  /** The share of bandwidth in the price. */
+  @Column({ ...BIGINT, name: 'bandwidth_price_sun', nullable: true })
+  bandwidthPriceSun!: bigint | null;
+
+  @Column({ ...BIGINT, name: 'bandwidth_credits', nullable: true })
+  bandwidthCredits!: bigint | null;
+
+  /** The share of an activation in the price. */
+  @Column({ ...BIGINT, name: 'activation_price_sun', nullable: true })
+  activationPriceSun!: bigint | null;
+
+  @Column({ ...BIGINT, name: 'activation_credits', nullable: true })
+  activationCredits!: bigint | null;
+
+  @Column({ ...BIGINT, name: 'delivered_bandwidth', nullable: true })
+  deliveredBandwidth!: bigint | null;
+
+  /** The share that a refund did not return, because the chain has the activation. */
+  @Column({ ...BIGINT, name: 'kept_credits', nullable: true })
+  keptCredits!: bigint | null;
+
   /** The project's own label to list orders by. */
   @Column({ type: 'text', nullable: true })
   reference!: string | null;

@@ -1,5 +1,6 @@
 /** A transaction of a pool wallet in a solid block, without a record in the database. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { Resource } from '../../../domain/resource.js';
 import { BIGINT, TIMESTAMPTZ } from '../columns.js';
 
 @Entity('orphan_tx')
@@ -48,4 +49,8 @@ export class OrphanTx {
 
   @Column({ ...BIGINT, array: true, name: 'leg_ids', nullable: true })
   legIds!: bigint[] | null;
+
+  /** The delegated resource; null for an account creation. */
+  @Column({ type: 'text', nullable: true })
+  resource!: Resource | null;
 }

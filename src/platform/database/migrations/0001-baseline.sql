@@ -78,15 +78,17 @@ BEGIN
   INSERT INTO archived_orders (id, project_id, key, request_hash, quote_id, kind, status, receive_address, energy, duration_sec, price_sun, credits,
       trx_usd_e8, request_id, settled, undoing, needs_attention, error_code, error, delivered_energy, created_at, delivered_at,
       ends_at, reclaimed_at, placed_at, next_run_at, lease_until, fence, sun_per_energy_e6, top_up_after, judged, extensions,
-      test, play_at, reference, metadata, expected_uses, energy_fee_sun, max_fee_limit_sun, transfer, archived) OVERRIDING SYSTEM VALUE
+      test, play_at, reference, metadata, expected_uses, energy_fee_sun, max_fee_limit_sun, transfer, bandwidth,
+      bandwidth_price_sun, bandwidth_credits, activation_price_sun, activation_credits, delivered_bandwidth, kept_credits, archived) OVERRIDING SYSTEM VALUE
     SELECT id, project_id, key, request_hash, quote_id, kind, status, receive_address, energy, duration_sec, price_sun, credits,
       trx_usd_e8, request_id, settled, undoing, needs_attention, error_code, error, delivered_energy, created_at, delivered_at,
       ends_at, reclaimed_at, placed_at, next_run_at, lease_until, fence, sun_per_energy_e6, top_up_after, judged, extensions,
-      test, play_at, reference, metadata, expected_uses, energy_fee_sun, max_fee_limit_sun, transfer, true FROM open_orders WHERE id = ANY (v_orders);
+      test, play_at, reference, metadata, expected_uses, energy_fee_sun, max_fee_limit_sun, transfer, bandwidth,
+      bandwidth_price_sun, bandwidth_credits, activation_price_sun, activation_credits, delivered_bandwidth, kept_credits, true FROM open_orders WHERE id = ANY (v_orders);
   INSERT INTO archived_leg (id, order_id, leg_no, kind, wallet_id, receive_address, amount_sun, energy, status, active_at, changed_at, closed_at,
-      closed_by_txid, closed_reason, top_up, top_up_cause, archived) OVERRIDING SYSTEM VALUE
+      closed_by_txid, closed_reason, top_up, top_up_cause, bandwidth, archived) OVERRIDING SYSTEM VALUE
     SELECT id, order_id, leg_no, kind, wallet_id, receive_address, amount_sun, energy, status, active_at, changed_at, closed_at,
-      closed_by_txid, closed_reason, top_up, top_up_cause, true FROM open_leg WHERE order_id = ANY (v_orders);
+      closed_by_txid, closed_reason, top_up, top_up_cause, bandwidth, true FROM open_leg WHERE order_id = ANY (v_orders);
   INSERT INTO archived_chain_tx (id, order_id, leg_id, purpose, attempt, wallet_id, status, txid, raw_data, signature, ref_block_number, expires_at,
       block_number, block_id, block_at, sends, sent_at, evidence, created_at, fee_sun, archived) OVERRIDING SYSTEM VALUE
     SELECT id, order_id, leg_id, purpose, attempt, wallet_id, status, txid, raw_data, signature, ref_block_number, expires_at,
@@ -825,7 +827,7 @@ BEGIN
   IF v_order.kind <> 'rental' OR v_order.status <> 'delivered' OR NOT v_order.settled OR v_order.undoing
      OR v_order.reclaimed_at IS NOT NULL OR v_order.needs_attention OR v_order.extensions >= 100
      OR v_ends_at <= p_head
-     OR EXISTS (SELECT FROM open_leg l WHERE l.order_id = p_order AND l.status IN ('reclaiming', 'reclaimed'))
+     OR EXISTS (SELECT FROM open_leg l WHERE l.order_id = p_order AND l.kind <> 'activation' AND l.status IN ('reclaiming', 'reclaimed'))
      OR EXISTS (SELECT FROM open_chain_tx t WHERE t.order_id = p_order AND t.purpose = 'reclaim') THEN
     RAISE EXCEPTION 'NOT_EXTENDABLE' USING ERRCODE = 'ER001';
   END IF;
@@ -987,7 +989,7 @@ REVOKE EXECUTE ON FUNCTION leg_final FROM PUBLIC;
 -- operator. A top-up is made only while its rental runs.
 CREATE OR REPLACE FUNCTION leg_guard() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  IF NOT ((NEW.kind IN ('rental', 'activation'))
+  IF NOT ((NEW.kind IN ('rental', 'bandwidth', 'activation'))
     AND (NEW.status IN ('reserved', 'placed', 'active', 'reclaiming', 'reclaimed', 'released'))
     AND (NEW.amount_sun > 0)
     AND (CASE WHEN NEW.closed_at IS NULL
@@ -1000,7 +1002,7 @@ BEGIN
       ELSE TG_OP = 'UPDATE' AND NEW.top_up AND NEW.top_up_cause IN ('stake', 'usage')
         AND (NEW.top_up_cause = OLD.top_up_cause OR (OLD.top_up_cause IS NULL AND OLD.status = 'reserved' AND NOT OLD.top_up)) END)) THEN
     RAISE EXCEPTION 'leg %: breaks the rule %', NEW.id, CASE
-      WHEN NOT (NEW.kind IN ('rental', 'activation')) THEN 'kind'
+      WHEN NOT (NEW.kind IN ('rental', 'bandwidth', 'activation')) THEN 'kind'
       WHEN NOT (NEW.status IN ('reserved', 'placed', 'active', 'reclaiming', 'reclaimed', 'released')) THEN 'status'
       WHEN NOT (NEW.amount_sun > 0) THEN 'the amount is positive'
       WHEN NOT (CASE WHEN NEW.closed_at IS NULL
@@ -1025,6 +1027,10 @@ BEGIN
       SELECT FROM open_chain_tx WHERE leg_id = NEW.id AND purpose = 'reclaim' AND status = 'solid') AND (NEW.closed_at IS NULL OR EXISTS (
       SELECT FROM open_chain_tx WHERE leg_id = NEW.id AND purpose = 'reclaim' AND status NOT IN ('dead', 'dropped'))) THEN
       RAISE EXCEPTION 'leg %: ended without an undelegation, or while one of it may live', OLD.id USING ERRCODE = 'check_violation';
+    END IF;
+    IF NEW.status = 'reclaimed' AND NEW.kind = 'activation' AND NOT EXISTS (
+      SELECT FROM open_chain_tx WHERE leg_id = NEW.id AND purpose = 'activate' AND status = 'solid') THEN
+      RAISE EXCEPTION 'leg %: an activation ended that the chain may not have', OLD.id USING ERRCODE = 'check_violation';
     END IF;
   END IF;
   IF TG_OP = 'UPDATE' AND OLD.top_up IS DISTINCT FROM NEW.top_up THEN
@@ -1088,10 +1094,11 @@ CREATE OR REPLACE FUNCTION order_changed() RETURNS trigger LANGUAGE plpgsql AS $
              NEW.project_id, v_type, CASE WHEN v_type IS NOT NULL THEN json_build_object('order', json_build_object(
          'status', NEW.status, 'settled', NEW.settled, 'needs_attention', NEW.needs_attention, 'error_code', NEW.error_code,
          'error', NEW.error, 'delivered_energy', NEW.delivered_energy, 'delivered_at', NEW.delivered_at, 'ends_at', NEW.ends_at,
-         'reclaimed_at', NEW.reclaimed_at),
+         'reclaimed_at', NEW.reclaimed_at, 'delivered_bandwidth', NEW.delivered_bandwidth, 'kept_credits', NEW.kept_credits),
        'legs', (
        SELECT json_agg(json_build_object(
            'owner', w.address, 'txid', encode(t.txid, 'hex'), 'energy', l.energy, 'amount_sun', l.amount_sun,
+           'kind', l.kind, 'bandwidth', l.bandwidth,
            'block_number', CASE WHEN t.status <> 'sending' THEN t.block_number END,
            'ended_early_by', CASE WHEN l.closed_at < NEW.ends_at THEN encode(l.closed_by_txid, 'hex') END,
            'reclaim_txid', coalesce(encode(l.closed_by_txid, 'hex'), (SELECT encode(r.txid, 'hex') FROM open_chain_tx r
@@ -1123,6 +1130,7 @@ CREATE OR REPLACE FUNCTION order_compensated() RETURNS trigger LANGUAGE plpgsql 
        'legs', (
        SELECT json_agg(json_build_object(
            'owner', w.address, 'txid', encode(t.txid, 'hex'), 'energy', l.energy, 'amount_sun', l.amount_sun,
+           'kind', l.kind, 'bandwidth', l.bandwidth,
            'block_number', CASE WHEN t.status <> 'sending' THEN t.block_number END,
            'ended_early_by', CASE WHEN l.closed_at < o.ends_at THEN encode(l.closed_by_txid, 'hex') END,
            'reclaim_txid', coalesce(encode(l.closed_by_txid, 'hex'), (SELECT encode(r.txid, 'hex') FROM chain_tx r
@@ -1211,6 +1219,13 @@ BEGIN
       ELSE NEW.energy IS NULL AND NEW.duration_sec IS NULL END)
     AND (NEW.status <> 'delivered' OR NEW.delivered_at IS NOT NULL)
     AND (NEW.status <> 'delivered' OR NEW.delivered_energy >= NEW.energy)
+    AND (NEW.bandwidth IS NULL AND NEW.activation_credits IS NULL OR NEW.kind = 'rental'
+      AND num_nonnulls(NEW.bandwidth, NEW.bandwidth_price_sun, NEW.bandwidth_credits) IN (0, 3)
+      AND num_nonnulls(NEW.activation_price_sun, NEW.activation_credits) IN (0, 2)
+      AND least(NEW.bandwidth, NEW.bandwidth_price_sun, NEW.bandwidth_credits, NEW.activation_price_sun, NEW.activation_credits) > 0
+      AND coalesce(NEW.bandwidth_price_sun, 0) + coalesce(NEW.activation_price_sun, 0) < NEW.price_sun
+      AND coalesce(NEW.bandwidth_credits, 0) + coalesce(NEW.activation_credits, 0) < NEW.credits)
+    AND (NEW.status <> 'delivered' OR NEW.bandwidth IS NULL OR coalesce(NEW.delivered_bandwidth >= NEW.bandwidth, false))
     AND (CASE WHEN NEW.test THEN NEW.next_run_at IS NULL ELSE NEW.play_at IS NULL END)
     AND (CASE TG_OP WHEN 'INSERT' THEN true ELSE NEW.test = OLD.test END)) THEN
     RAISE EXCEPTION 'order %: breaks the rule %', NEW.id, CASE
@@ -1224,6 +1239,13 @@ BEGIN
       ELSE NEW.energy IS NULL AND NEW.duration_sec IS NULL END) THEN 'a rental, and no activation, has energy and a duration'
       WHEN NOT (NEW.status <> 'delivered' OR NEW.delivered_at IS NOT NULL) THEN 'delivered has a time'
       WHEN NOT (NEW.status <> 'delivered' OR NEW.delivered_energy >= NEW.energy) THEN 'delivered has the energy sold'
+      WHEN NOT (NEW.bandwidth IS NULL AND NEW.activation_credits IS NULL OR NEW.kind = 'rental'
+      AND num_nonnulls(NEW.bandwidth, NEW.bandwidth_price_sun, NEW.bandwidth_credits) IN (0, 3)
+      AND num_nonnulls(NEW.activation_price_sun, NEW.activation_credits) IN (0, 2)
+      AND least(NEW.bandwidth, NEW.bandwidth_price_sun, NEW.bandwidth_credits, NEW.activation_price_sun, NEW.activation_credits) > 0
+      AND coalesce(NEW.bandwidth_price_sun, 0) + coalesce(NEW.activation_price_sun, 0) < NEW.price_sun
+      AND coalesce(NEW.bandwidth_credits, 0) + coalesce(NEW.activation_credits, 0) < NEW.credits) THEN 'parts beside energy have a price and a charge within those of a rental'
+      WHEN NOT (NEW.status <> 'delivered' OR NEW.bandwidth IS NULL OR coalesce(NEW.delivered_bandwidth >= NEW.bandwidth, false)) THEN 'delivered has the bandwidth sold'
       WHEN NOT (CASE WHEN NEW.test THEN NEW.next_run_at IS NULL ELSE NEW.play_at IS NULL END) THEN 'a test order is played, and no other'
       WHEN NOT (CASE TG_OP WHEN 'INSERT' THEN true ELSE NEW.test = OLD.test END) THEN 'a test order stays one' END USING ERRCODE = 'check_violation';
   END IF;
@@ -1238,6 +1260,12 @@ BEGIN
       SELECT FROM open_leg WHERE order_id = NEW.id AND status NOT IN ('released', 'reclaimed')) THEN
       RAISE EXCEPTION 'order %: refunded while a leg may still be delivered', OLD.id USING ERRCODE = 'check_violation';
     END IF;
+  END IF;
+  IF TG_OP = 'UPDATE' AND (OLD.status IS DISTINCT FROM NEW.status OR OLD.kept_credits IS DISTINCT FROM NEW.kept_credits)
+     AND NEW.kept_credits IS DISTINCT FROM (CASE WHEN NEW.status = 'refunded' AND NEW.activation_credits IS NOT NULL AND EXISTS (
+       SELECT FROM open_chain_tx t WHERE t.order_id = NEW.id AND t.purpose = 'activate' AND t.status = 'solid')
+       THEN NEW.activation_credits END) THEN
+    RAISE EXCEPTION 'order %: a refund keeps the share of an activation that the chain has, and nothing else', OLD.id USING ERRCODE = 'check_violation';
   END IF;
   IF TG_OP = 'UPDATE' AND (OLD.extensions <> NEW.extensions OR (OLD.settled AND OLD.ends_at IS DISTINCT FROM NEW.ends_at)) THEN
     IF NOT (OLD.settled AND NEW.settled AND NEW.status = 'delivered' AND NEW.kind = 'rental' AND NOT NEW.undoing
@@ -1345,6 +1373,7 @@ CREATE OR REPLACE FUNCTION project_order_legs(p_order bigint) RETURNS json
   SELECT (
        SELECT json_agg(json_build_object(
            'owner', w.address, 'txid', encode(t.txid, 'hex'), 'energy', l.energy, 'amount_sun', l.amount_sun,
+           'kind', l.kind, 'bandwidth', l.bandwidth,
            'block_number', CASE WHEN t.status <> 'sending' THEN t.block_number END,
            'ended_early_by', CASE WHEN l.closed_at < o.ends_at THEN encode(l.closed_by_txid, 'hex') END,
            'reclaim_txid', coalesce(encode(l.closed_by_txid, 'hex'), (SELECT encode(r.txid, 'hex') FROM chain_tx r
@@ -1453,19 +1482,20 @@ CREATE OR REPLACE FUNCTION refuse_test_project() RETURNS trigger LANGUAGE plpgsq
 
 REVOKE EXECUTE ON FUNCTION refuse_test_project FROM PUBLIC;
 
--- Takes p_amount sun of free stake for an order and writes its legs, each with the bandwidth of its delegation and
--- its reclaim. Only wallets with a recent read sell.
+-- Takes p_amount sun of free stake for one part of an order and writes its legs, each with the bandwidth of its
+-- delegation and its reclaim. Only wallets with a recent read sell. p_waits: waits for locked slots in the end.
 -- First choice: one slot that holds the whole amount, in the wallet with the least free stake, skipping slots locked
 -- by others; large stakes stay whole. Second: many slots, first the unlocked ones, then all of them in order.
 CREATE OR REPLACE FUNCTION reserve_capacity(
   p_order bigint, p_kind text, p_receiver text, p_amount bigint, p_leg_slack bigint,
-  p_legs_max integer DEFAULT 20
+  p_legs_max integer DEFAULT 20, p_waits boolean DEFAULT true
 ) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
   v_role text := CASE p_kind WHEN 'activation' THEN 'activation' ELSE 'pool' END;
   -- An activation pays for its bandwidth out of its amount.
   v_transactions integer := CASE p_kind WHEN 'activation' THEN 0 ELSE 2 END;
+  v_bandwidth boolean := p_kind = 'bandwidth';
   v_wallet integer;
   v_slot smallint;
   v_leg smallint;
@@ -1477,11 +1507,15 @@ BEGIN
            WHERE role = v_role AND status = 'active' AND sells_until > v_now ORDER BY free_sun_seen, id) w
     CROSS JOIN LATERAL (
       SELECT wallet_id, slot_no FROM pool_slot
-       WHERE wallet_id = w.id AND free_sun >= p_amount AND free_transactions >= v_transactions
-       ORDER BY free_sun, slot_no LIMIT 1 FOR UPDATE SKIP LOCKED) s
+       WHERE wallet_id = w.id AND free_transactions >= v_transactions
+         AND CASE WHEN v_bandwidth THEN free_bandwidth_sun ELSE free_sun END >= p_amount
+       ORDER BY CASE WHEN v_bandwidth THEN free_bandwidth_sun ELSE free_sun END, slot_no LIMIT 1 FOR UPDATE SKIP LOCKED) s
    LIMIT 1;
   IF FOUND THEN
-    UPDATE pool_slot SET free_sun = free_sun - p_amount, free_transactions = free_transactions - v_transactions
+    UPDATE pool_slot
+       SET free_sun = free_sun - CASE WHEN v_bandwidth THEN 0 ELSE p_amount END,
+           free_bandwidth_sun = free_bandwidth_sun - CASE WHEN v_bandwidth THEN p_amount ELSE 0 END,
+           free_transactions = free_transactions - v_transactions
      WHERE wallet_id = v_wallet AND slot_no = v_slot;
     INSERT INTO leg (order_id, leg_no, kind, wallet_id, receive_address, amount_sun, status)
     VALUES (p_order, v_leg + 1, p_kind, v_wallet, p_receiver, p_amount, 'reserved');
@@ -1490,7 +1524,7 @@ BEGIN
 
   -- A cheap check before the locks, so that a sold-out pool refuses without queueing.
   IF (SELECT coalesce(sum(free), 0) FROM (
-        SELECT sum(s.free_sun) AS free FROM pool_slot s JOIN pool_wallet w ON w.id = s.wallet_id
+        SELECT sum(CASE WHEN v_bandwidth THEN s.free_bandwidth_sun ELSE s.free_sun END) AS free FROM pool_slot s JOIN pool_wallet w ON w.id = s.wallet_id
          WHERE w.role = v_role AND w.status = 'active' AND w.sells_until > v_now
          GROUP BY s.wallet_id HAVING sum(s.free_transactions) >= v_transactions) each) < p_amount THEN
     RAISE EXCEPTION 'CAPACITY_UNAVAILABLE' USING ERRCODE = 'ER001';
@@ -1500,12 +1534,56 @@ BEGIN
     RETURN;
   EXCEPTION WHEN SQLSTATE 'ER001' THEN
     -- The failed block has released its locks, so that the waiting attempt below locks in order.
-    NULL;
+    IF NOT p_waits THEN
+      RAISE;
+    END IF;
   END;
   PERFORM split_capacity(p_order, p_kind, p_receiver, p_amount, p_leg_slack, v_leg, p_legs_max, v_transactions, true);
 END $$;
 
 REVOKE EXECUTE ON FUNCTION reserve_capacity FROM PUBLIC;
+
+-- Takes capacity for several parts of an order, all or none: of each its kind, its sun, the slack of a leg, and how many
+-- further legs it may have. Two orders that waited for slots with slots in hand could block each other. So the parts are
+-- first tried without waiting; then every slot is locked in the one order, and they are tried again.
+CREATE OR REPLACE FUNCTION reserve_order(
+  p_order bigint, p_receiver text, p_kinds text[], p_amounts bigint[], p_leg_slacks bigint[], p_legs_max integer[]
+) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  v_now timestamptz := clock_timestamp();
+  v_leg integer;
+BEGIN
+  FOR v_try IN 1 .. 2 LOOP
+    IF v_try = 2 THEN
+      -- As in reserve_capacity: a sold-out pool refuses without queueing.
+      IF EXISTS (
+        SELECT FROM unnest(p_kinds, p_amounts) AS part(kind, amount)
+         WHERE part.amount > (
+           SELECT coalesce(sum(CASE WHEN part.kind = 'bandwidth' THEN s.free_bandwidth_sun ELSE s.free_sun END), 0)
+             FROM pool_slot s JOIN pool_wallet w ON w.id = s.wallet_id
+            WHERE w.role = CASE part.kind WHEN 'activation' THEN 'activation' ELSE 'pool' END
+              AND w.status = 'active' AND w.sells_until > v_now)) THEN
+        RAISE EXCEPTION 'CAPACITY_UNAVAILABLE' USING ERRCODE = 'ER001';
+      END IF;
+      PERFORM FROM pool_slot s JOIN pool_wallet w ON w.id = s.wallet_id
+        WHERE w.status = 'active' AND w.sells_until > v_now ORDER BY s.wallet_id, s.slot_no FOR UPDATE OF s;
+    END IF;
+    BEGIN
+      FOR i IN 1 .. cardinality(p_kinds) LOOP
+        SELECT coalesce(max(leg_no), 0) INTO v_leg FROM open_leg WHERE order_id = p_order;
+        PERFORM reserve_capacity(p_order, p_kinds[i], p_receiver, p_amounts[i], p_leg_slacks[i], v_leg + p_legs_max[i], false);
+      END LOOP;
+      RETURN;
+    EXCEPTION WHEN SQLSTATE 'ER001' THEN
+      -- The failed block has released its legs and its locks.
+      IF v_try = 2 THEN
+        RAISE;
+      END IF;
+    END;
+  END LOOP;
+END $$;
+
+REVOKE EXECUTE ON FUNCTION reserve_order FROM PUBLIC;
 
 -- Counts a project's spending of the present day again from its charges, after the database's clock jumped: a count that
 -- a wrong clock began must not give the daily caps twice. Never lowers the count of the day. Refunded charges count as
@@ -1615,6 +1693,7 @@ CREATE OR REPLACE FUNCTION split_capacity(
 DECLARE
   v_now timestamptz := clock_timestamp();
   v_role text := CASE p_kind WHEN 'activation' THEN 'activation' ELSE 'pool' END;
+  v_bandwidth boolean := p_kind = 'bandwidth';
   v_wallets integer[];
   v_slots smallint[];
   v_left bigint := p_amount;
@@ -1635,12 +1714,13 @@ BEGIN
   END IF;
 
   FOR r IN
-    SELECT s.wallet_id, sum(s.free_sun)::bigint AS free, array_agg(s.slot_no ORDER BY s.slot_no) AS slots
-      FROM unnest(v_wallets, v_slots) AS held(wallet_id, slot_no) JOIN pool_slot s USING (wallet_id, slot_no)
-     GROUP BY s.wallet_id HAVING sum(s.free_sun) >= 1000000 AND sum(s.free_transactions) >= p_transactions
+    SELECT s.wallet_id, sum(s.free)::bigint AS free, array_agg(s.slot_no ORDER BY s.slot_no) AS slots
+      FROM (SELECT wallet_id, slot_no, free_transactions, CASE WHEN v_bandwidth THEN free_bandwidth_sun ELSE free_sun END AS free
+              FROM unnest(v_wallets, v_slots) AS held(wallet_id, slot_no) JOIN pool_slot USING (wallet_id, slot_no)) s
+     GROUP BY s.wallet_id HAVING sum(s.free) >= 1000000 AND sum(s.free_transactions) >= p_transactions
      -- The smallest wallet that holds the whole amount; otherwise the largest first, for the fewest legs.
-     ORDER BY sum(s.free_sun) >= p_amount DESC,
-              CASE WHEN sum(s.free_sun) >= p_amount THEN sum(s.free_sun) ELSE -sum(s.free_sun) END, s.wallet_id
+     ORDER BY sum(s.free) >= p_amount DESC,
+              CASE WHEN sum(s.free) >= p_amount THEN sum(s.free) ELSE -sum(s.free) END, s.wallet_id
   LOOP
     EXIT WHEN v_left <= 0;
     v_take := least(r.free, v_left);
@@ -1648,11 +1728,11 @@ BEGIN
     IF v_left > v_take AND v_left - v_take + p_leg_slack < 1000000 THEN
       v_take := v_take - (1000000 - (v_left - v_take));
     END IF;
-    IF v_take < 1000000 AND p_kind = 'rental' THEN CONTINUE; END IF;
+    IF v_take < 1000000 AND p_kind <> 'activation' THEN CONTINUE; END IF;
     IF v_take < v_left AND p_kind = 'activation' THEN CONTINUE; END IF;
     v_leg := v_leg + 1;
     IF v_leg > p_legs_max THEN EXIT; END IF;
-    PERFORM take_from_slots(r.wallet_id, r.slots, v_take, p_transactions);
+    PERFORM take_from_slots(r.wallet_id, r.slots, v_take, p_transactions, v_bandwidth);
     INSERT INTO leg (order_id, leg_no, kind, wallet_id, receive_address, amount_sun, status)
     VALUES (p_order, v_leg, p_kind, r.wallet_id, p_receiver, v_take, 'reserved');
     v_left := v_left - v_take;
@@ -1709,9 +1789,11 @@ CREATE OR REPLACE FUNCTION statement_guard() RETURNS trigger LANGUAGE plpgsql AS
 
 REVOKE EXECUTE ON FUNCTION statement_guard FROM PUBLIC;
 
--- Takes exactly p_amount and p_transactions from these slots of a wallet. The caller holds their locks.
-CREATE OR REPLACE FUNCTION take_from_slots(p_wallet integer, p_slots smallint[], p_amount bigint, p_transactions integer)
-RETURNS void LANGUAGE plpgsql AS $$
+-- Takes exactly p_amount and p_transactions from these slots of a wallet: stake for energy, or for bandwidth. The caller
+-- holds their locks.
+CREATE OR REPLACE FUNCTION take_from_slots(
+  p_wallet integer, p_slots smallint[], p_amount bigint, p_transactions integer, p_bandwidth boolean
+) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_left bigint := p_amount;
   v_transactions_left bigint := p_transactions;
@@ -1719,12 +1801,15 @@ DECLARE
   v_transactions bigint;
   r record;
 BEGIN
-  FOR r IN SELECT slot_no, free_sun, free_transactions FROM pool_slot
-            WHERE wallet_id = p_wallet AND slot_no = ANY (p_slots) ORDER BY slot_no LOOP
+  FOR r IN SELECT slot_no, CASE WHEN p_bandwidth THEN free_bandwidth_sun ELSE free_sun END AS free, free_transactions
+             FROM pool_slot WHERE wallet_id = p_wallet AND slot_no = ANY (p_slots) ORDER BY slot_no LOOP
     EXIT WHEN v_left = 0 AND v_transactions_left = 0;
-    v_take := least(r.free_sun, v_left);
+    v_take := least(r.free, v_left);
     v_transactions := least(r.free_transactions, v_transactions_left);
-    UPDATE pool_slot SET free_sun = free_sun - v_take, free_transactions = free_transactions - v_transactions
+    UPDATE pool_slot
+       SET free_sun = free_sun - CASE WHEN p_bandwidth THEN 0 ELSE v_take END,
+           free_bandwidth_sun = free_bandwidth_sun - CASE WHEN p_bandwidth THEN v_take ELSE 0 END,
+           free_transactions = free_transactions - v_transactions
      WHERE wallet_id = p_wallet AND slot_no = r.slot_no;
     v_left := v_left - v_take;
     v_transactions_left := v_transactions_left - v_transactions;
@@ -1747,7 +1832,8 @@ REVOKE EXECUTE ON FUNCTION take_from_slots FROM PUBLIC;
 -- of wallets that the price pays for. p_lock_ms: the longest wait for each lock. p_auto, p_auto_fence, p_auto_number:
 -- the auto-delegation that buys, the fence of its check, and the number of its purchase. p_expected_uses, p_transfer: as
 -- the caller sent them. p_energy_fee: the chain's price of one energy in sun. p_max_fee_limit: the highest fee limit that
--- the chain accepts, in sun.
+-- the chain accepts, in sun. p_bandwidth and p_activation: the parts beside energy, with their shares of p_price and
+-- p_credits and the sun that each reserves.
 CREATE OR REPLACE FUNCTION take_order(
   p_project uuid, p_api_key uuid, p_key text, p_hash bytea, p_kind text, p_quote uuid, p_quote_expires timestamptz,
   p_receiver text, p_energy bigint, p_duration integer, p_price bigint, p_credits bigint, p_rate bigint,
@@ -1756,6 +1842,9 @@ CREATE OR REPLACE FUNCTION take_order(
   p_auto bigint DEFAULT NULL, p_auto_fence bigint DEFAULT NULL, p_auto_number bigint DEFAULT NULL,
   p_expected_uses integer DEFAULT NULL, p_transfer text DEFAULT NULL, p_energy_fee bigint DEFAULT NULL,
   p_max_fee_limit bigint DEFAULT NULL,
+  p_bandwidth bigint DEFAULT NULL, p_bandwidth_price bigint DEFAULT NULL, p_bandwidth_credits bigint DEFAULT NULL,
+  p_bandwidth_amount bigint DEFAULT NULL, p_bandwidth_slack bigint DEFAULT NULL, p_bandwidth_legs integer DEFAULT NULL,
+  p_activation_price bigint DEFAULT NULL, p_activation_credits bigint DEFAULT NULL, p_activation_amount bigint DEFAULT NULL,
   OUT refusal text, OUT created boolean, OUT order_id bigint, OUT order_created_at timestamptz, OUT same_request boolean
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
@@ -1802,10 +1891,12 @@ BEGIN
   END IF;
   INSERT INTO orders (project_id, key, request_hash, quote_id, kind, status, receive_address, energy, duration_sec,
                       price_sun, credits, trx_usd_e8, request_id, created_at, next_run_at, reference, metadata,
-                      expected_uses, transfer, energy_fee_sun, max_fee_limit_sun)
+                      expected_uses, transfer, energy_fee_sun, max_fee_limit_sun, bandwidth, bandwidth_price_sun,
+                      bandwidth_credits, activation_price_sun, activation_credits)
   VALUES (p_project, p_key, p_hash, p_quote, p_kind, 'reserved', p_receiver, p_energy, p_duration,
           p_price, p_credits, p_rate, p_request_id, v_now, v_now, p_reference, p_metadata::json,
-          p_expected_uses, p_transfer::json, p_energy_fee, p_max_fee_limit)
+          p_expected_uses, p_transfer::json, p_energy_fee, p_max_fee_limit, p_bandwidth, p_bandwidth_price,
+          p_bandwidth_credits, p_activation_price, p_activation_credits)
   ON CONFLICT DO NOTHING RETURNING id, test INTO order_id, v_test;
   PERFORM set_config('lock_timeout', p_lock_ms || 'ms', true);
 
@@ -1837,8 +1928,18 @@ BEGIN
   END IF;
 
   -- Orders of test projects are simulated and use no capacity of the pool.
-  IF NOT v_test THEN
+  IF NOT v_test AND p_bandwidth IS NULL AND p_activation_price IS NULL THEN
     PERFORM reserve_capacity(order_id, p_kind, p_receiver, p_amount, p_leg_slack, p_legs_max);
+  ELSIF NOT v_test THEN
+    -- An activation is one transaction of one wallet.
+    PERFORM reserve_order(order_id, p_receiver, array_agg(part.kind ORDER BY part.place),
+        array_agg(part.amount ORDER BY part.place), array_agg(part.slack ORDER BY part.place),
+        array_agg(part.legs ORDER BY part.place))
+      FROM (VALUES
+        (1, 'activation', p_activation_amount, 0, 1, p_activation_price IS NOT NULL),
+        (2, p_kind, p_amount, p_leg_slack, p_legs_max, true),
+        (3, 'bandwidth', p_bandwidth_amount, p_bandwidth_slack, p_bandwidth_legs, p_bandwidth IS NOT NULL)
+      ) AS part(place, kind, amount, slack, legs, is_asked) WHERE part.is_asked;
   END IF;
 
   IF p_auto IS NOT NULL THEN
@@ -2815,6 +2916,7 @@ CREATE TABLE leg (
   id bigint GENERATED ALWAYS AS IDENTITY,
   order_id bigint NOT NULL,
   leg_no smallint NOT NULL,
+  -- rental: a delegation of energy. bandwidth: one of bandwidth. activation.
   kind text NOT NULL,
   wallet_id integer NOT NULL,
   receive_address text NOT NULL,
@@ -2832,7 +2934,9 @@ CREATE TABLE leg (
   closed_reason text,
   top_up boolean NOT NULL DEFAULT false,
   archived boolean NOT NULL DEFAULT false,
-  top_up_cause text
+  top_up_cause text,
+  -- Units of a delegation of bandwidth, whose energy is null.
+  bandwidth bigint
 ) PARTITION BY LIST (archived);
 
 CREATE TABLE open_leg PARTITION OF leg (
@@ -3048,7 +3152,16 @@ CREATE TABLE orders (
   -- The chain's price of one energy in sun when the order was priced.
   energy_fee_sun bigint,
   -- The highest fee limit that the chain accepted then, in sun.
-  max_fee_limit_sun bigint
+  max_fee_limit_sun bigint,
+  -- Parts beside energy, with their shares of the price and the charge. Energy has the rest.
+  bandwidth bigint,
+  bandwidth_price_sun bigint,
+  bandwidth_credits bigint,
+  activation_price_sun bigint,
+  activation_credits bigint,
+  delivered_bandwidth bigint,
+  -- The share that a refund did not return: the chain has the activation.
+  kept_credits bigint
 ) PARTITION BY LIST (archived);
 
 CREATE TABLE open_orders PARTITION OF orders (
@@ -3170,6 +3283,8 @@ CREATE TABLE orphan_tx (
   gone_at timestamptz,
   -- The legs that an undelegation by another party has ended.
   leg_ids bigint[],
+  -- ENERGY or BANDWIDTH; null for an account creation.
+  resource text,
   CONSTRAINT orphan_tx_check CHECK (length(txid) = 32 AND txid = sha256(raw_data))
 );
 

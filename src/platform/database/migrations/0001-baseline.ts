@@ -35,7 +35,7 @@ BEGIN
     'notifications_due', 'order_changed', 'order_compensated', 'order_refusal', 'order_refusals', 'orders_guard',
     'orders_judged', 'pool_wallet_status', 'project_acts', 'project_deposit_returns', 'project_frozen',
     'project_order_compensations', 'project_order_legs', 'project_primary_key', 'prune_test_orders',
-    'recount_spending', 'refuse_change', 'refuse_test_project', 'reserve_capacity', 'return_to_caps',
+    'recount_spending', 'refuse_change', 'refuse_test_project', 'reserve_capacity', 'reserve_order', 'return_to_caps',
     'sales_stop_reaches_wallets', 'server_mark', 'split_capacity', 'stamp_audit_entry', 'statement_closed',
     'statement_guard', 'take_from_slots', 'take_order', 'webhook_changed', 'webhook_fan_out', 'webhook_fan_out_batch',
     'webhook_pending', 'webhook_project_frozen'

@@ -118,7 +118,15 @@ CREATE INDEX archived_chain_tx_open ON archived_chain_tx (ref_block_number) WHER
 CREATE INDEX archived_chain_tx_dead ON archived_chain_tx (id) WHERE stage = 'dead';
 CREATE INDEX archived_chain_tx_without_cost ON archived_chain_tx (id) WHERE stage = 'uncosted';
 
--- Bandwidth that is sold beside energy.
+-- Bandwidth and activations that are sold beside energy.
+ALTER TABLE orders ADD COLUMN bandwidth bigint, ADD COLUMN bandwidth_price_sun bigint, ADD COLUMN bandwidth_credits bigint,
+  ADD COLUMN activation_price_sun bigint, ADD COLUMN activation_credits bigint, ADD COLUMN delivered_bandwidth bigint,
+  ADD COLUMN kept_credits bigint;
+ALTER TABLE leg ADD COLUMN bandwidth bigint;
+ALTER TABLE orphan_tx ADD COLUMN resource text;
+UPDATE orphan_tx SET resource = 'ENERGY' WHERE type IN (57, 58);
+DROP FUNCTION reserve_capacity(bigint, text, text, bigint, bigint, integer);
+DROP FUNCTION take_from_slots(integer, smallint[], bigint, integer);
 ALTER TABLE price_row ADD COLUMN sun_per_bandwidth bigint CHECK (sun_per_bandwidth > 0);
 ALTER TABLE pool_slot ADD COLUMN free_bandwidth_sun bigint NOT NULL DEFAULT 0 CHECK (free_bandwidth_sun >= 0);
 ALTER TABLE pool_wallet ADD COLUMN staked_bandwidth_sun bigint NOT NULL DEFAULT 0,

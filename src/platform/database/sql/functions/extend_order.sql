@@ -57,7 +57,7 @@ BEGIN
   IF v_order.kind <> 'rental' OR v_order.status <> 'delivered' OR NOT v_order.settled OR v_order.undoing
      OR v_order.reclaimed_at IS NOT NULL OR v_order.needs_attention OR v_order.extensions >= 100
      OR v_ends_at <= p_head
-     OR EXISTS (SELECT FROM open_leg l WHERE l.order_id = p_order AND l.status IN ('reclaiming', 'reclaimed'))
+     OR EXISTS (SELECT FROM open_leg l WHERE l.order_id = p_order AND l.kind <> 'activation' AND l.status IN ('reclaiming', 'reclaimed'))
      OR EXISTS (SELECT FROM open_chain_tx t WHERE t.order_id = p_order AND t.purpose = 'reclaim') THEN
     RAISE EXCEPTION 'NOT_EXTENDABLE' USING ERRCODE = 'ER001';
   END IF;

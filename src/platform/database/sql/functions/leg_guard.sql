@@ -3,7 +3,7 @@
 -- operator. A top-up is made only while its rental runs.
 CREATE OR REPLACE FUNCTION leg_guard() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  IF NOT ((NEW.kind IN ('rental', 'activation'))
+  IF NOT ((NEW.kind IN ('rental', 'bandwidth', 'activation'))
     AND (NEW.status IN ('reserved', 'placed', 'active', 'reclaiming', 'reclaimed', 'released'))
     AND (NEW.amount_sun > 0)
     AND (CASE WHEN NEW.closed_at IS NULL
@@ -16,7 +16,7 @@ BEGIN
       ELSE TG_OP = 'UPDATE' AND NEW.top_up AND NEW.top_up_cause IN ('stake', 'usage')
         AND (NEW.top_up_cause = OLD.top_up_cause OR (OLD.top_up_cause IS NULL AND OLD.status = 'reserved' AND NOT OLD.top_up)) END)) THEN
     RAISE EXCEPTION 'leg %: breaks the rule %', NEW.id, CASE
-      WHEN NOT (NEW.kind IN ('rental', 'activation')) THEN 'kind'
+      WHEN NOT (NEW.kind IN ('rental', 'bandwidth', 'activation')) THEN 'kind'
       WHEN NOT (NEW.status IN ('reserved', 'placed', 'active', 'reclaiming', 'reclaimed', 'released')) THEN 'status'
       WHEN NOT (NEW.amount_sun > 0) THEN 'the amount is positive'
       WHEN NOT (CASE WHEN NEW.closed_at IS NULL
@@ -41,6 +41,10 @@ BEGIN
       SELECT FROM open_chain_tx WHERE leg_id = NEW.id AND purpose = 'reclaim' AND status = 'solid') AND (NEW.closed_at IS NULL OR EXISTS (
       SELECT FROM open_chain_tx WHERE leg_id = NEW.id AND purpose = 'reclaim' AND status NOT IN ('dead', 'dropped'))) THEN
       RAISE EXCEPTION 'leg %: ended without an undelegation, or while one of it may live', OLD.id USING ERRCODE = 'check_violation';
+    END IF;
+    IF NEW.status = 'reclaimed' AND NEW.kind = 'activation' AND NOT EXISTS (
+      SELECT FROM open_chain_tx WHERE leg_id = NEW.id AND purpose = 'activate' AND status = 'solid') THEN
+      RAISE EXCEPTION 'leg %: an activation ended that the chain may not have', OLD.id USING ERRCODE = 'check_violation';
     END IF;
   END IF;
   IF TG_OP = 'UPDATE' AND OLD.top_up IS DISTINCT FROM NEW.top_up THEN

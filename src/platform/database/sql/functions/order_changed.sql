@@ -29,10 +29,11 @@ CREATE OR REPLACE FUNCTION order_changed() RETURNS trigger LANGUAGE plpgsql AS $
              NEW.project_id, v_type, CASE WHEN v_type IS NOT NULL THEN json_build_object('order', json_build_object(
          'status', NEW.status, 'settled', NEW.settled, 'needs_attention', NEW.needs_attention, 'error_code', NEW.error_code,
          'error', NEW.error, 'delivered_energy', NEW.delivered_energy, 'delivered_at', NEW.delivered_at, 'ends_at', NEW.ends_at,
-         'reclaimed_at', NEW.reclaimed_at),
+         'reclaimed_at', NEW.reclaimed_at, 'delivered_bandwidth', NEW.delivered_bandwidth, 'kept_credits', NEW.kept_credits),
        'legs', (
        SELECT json_agg(json_build_object(
            'owner', w.address, 'txid', encode(t.txid, 'hex'), 'energy', l.energy, 'amount_sun', l.amount_sun,
+           'kind', l.kind, 'bandwidth', l.bandwidth,
            'block_number', CASE WHEN t.status <> 'sending' THEN t.block_number END,
            'ended_early_by', CASE WHEN l.closed_at < NEW.ends_at THEN encode(l.closed_by_txid, 'hex') END,
            'reclaim_txid', coalesce(encode(l.closed_by_txid, 'hex'), (SELECT encode(r.txid, 'hex') FROM open_chain_tx r

@@ -6,6 +6,7 @@ CREATE OR REPLACE FUNCTION order_compensated() RETURNS trigger LANGUAGE plpgsql 
        'legs', (
        SELECT json_agg(json_build_object(
            'owner', w.address, 'txid', encode(t.txid, 'hex'), 'energy', l.energy, 'amount_sun', l.amount_sun,
+           'kind', l.kind, 'bandwidth', l.bandwidth,
            'block_number', CASE WHEN t.status <> 'sending' THEN t.block_number END,
            'ended_early_by', CASE WHEN l.closed_at < o.ends_at THEN encode(l.closed_by_txid, 'hex') END,
            'reclaim_txid', coalesce(encode(l.closed_by_txid, 'hex'), (SELECT encode(r.txid, 'hex') FROM chain_tx r

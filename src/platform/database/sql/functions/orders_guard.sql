@@ -23,6 +23,13 @@ BEGIN
       ELSE NEW.energy IS NULL AND NEW.duration_sec IS NULL END)
     AND (NEW.status <> 'delivered' OR NEW.delivered_at IS NOT NULL)
     AND (NEW.status <> 'delivered' OR NEW.delivered_energy >= NEW.energy)
+    AND (NEW.bandwidth IS NULL AND NEW.activation_credits IS NULL OR NEW.kind = 'rental'
+      AND num_nonnulls(NEW.bandwidth, NEW.bandwidth_price_sun, NEW.bandwidth_credits) IN (0, 3)
+      AND num_nonnulls(NEW.activation_price_sun, NEW.activation_credits) IN (0, 2)
+      AND least(NEW.bandwidth, NEW.bandwidth_price_sun, NEW.bandwidth_credits, NEW.activation_price_sun, NEW.activation_credits) > 0
+      AND coalesce(NEW.bandwidth_price_sun, 0) + coalesce(NEW.activation_price_sun, 0) < NEW.price_sun
+      AND coalesce(NEW.bandwidth_credits, 0) + coalesce(NEW.activation_credits, 0) < NEW.credits)
+    AND (NEW.status <> 'delivered' OR NEW.bandwidth IS NULL OR coalesce(NEW.delivered_bandwidth >= NEW.bandwidth, false))
     AND (CASE WHEN NEW.test THEN NEW.next_run_at IS NULL ELSE NEW.play_at IS NULL END)
     AND (CASE TG_OP WHEN 'INSERT' THEN true ELSE NEW.test = OLD.test END)) THEN
     RAISE EXCEPTION 'order %: breaks the rule %', NEW.id, CASE
@@ -36,6 +43,13 @@ BEGIN
       ELSE NEW.energy IS NULL AND NEW.duration_sec IS NULL END) THEN 'a rental, and no activation, has energy and a duration'
       WHEN NOT (NEW.status <> 'delivered' OR NEW.delivered_at IS NOT NULL) THEN 'delivered has a time'
       WHEN NOT (NEW.status <> 'delivered' OR NEW.delivered_energy >= NEW.energy) THEN 'delivered has the energy sold'
+      WHEN NOT (NEW.bandwidth IS NULL AND NEW.activation_credits IS NULL OR NEW.kind = 'rental'
+      AND num_nonnulls(NEW.bandwidth, NEW.bandwidth_price_sun, NEW.bandwidth_credits) IN (0, 3)
+      AND num_nonnulls(NEW.activation_price_sun, NEW.activation_credits) IN (0, 2)
+      AND least(NEW.bandwidth, NEW.bandwidth_price_sun, NEW.bandwidth_credits, NEW.activation_price_sun, NEW.activation_credits) > 0
+      AND coalesce(NEW.bandwidth_price_sun, 0) + coalesce(NEW.activation_price_sun, 0) < NEW.price_sun
+      AND coalesce(NEW.bandwidth_credits, 0) + coalesce(NEW.activation_credits, 0) < NEW.credits) THEN 'parts beside energy have a price and a charge within those of a rental'
+      WHEN NOT (NEW.status <> 'delivered' OR NEW.bandwidth IS NULL OR coalesce(NEW.delivered_bandwidth >= NEW.bandwidth, false)) THEN 'delivered has the bandwidth sold'
       WHEN NOT (CASE WHEN NEW.test THEN NEW.next_run_at IS NULL ELSE NEW.play_at IS NULL END) THEN 'a test order is played, and no other'
       WHEN NOT (CASE TG_OP WHEN 'INSERT' THEN true ELSE NEW.test = OLD.test END) THEN 'a test order stays one' END USING ERRCODE = 'check_violation';
   END IF;
@@ -50,6 +64,12 @@ BEGIN
       SELECT FROM open_leg WHERE order_id = NEW.id AND status NOT IN ('released', 'reclaimed')) THEN
       RAISE EXCEPTION 'order %: refunded while a leg may still be delivered', OLD.id USING ERRCODE = 'check_violation';
     END IF;
+  END IF;
+  IF TG_OP = 'UPDATE' AND (OLD.status IS DISTINCT FROM NEW.status OR OLD.kept_credits IS DISTINCT FROM NEW.kept_credits)
+     AND NEW.kept_credits IS DISTINCT FROM (CASE WHEN NEW.status = 'refunded' AND NEW.activation_credits IS NOT NULL AND EXISTS (
+       SELECT FROM open_chain_tx t WHERE t.order_id = NEW.id AND t.purpose = 'activate' AND t.status = 'solid')
+       THEN NEW.activation_credits END) THEN
+    RAISE EXCEPTION 'order %: a refund keeps the share of an activation that the chain has, and nothing else', OLD.id USING ERRCODE = 'check_violation';
   END IF;
   IF TG_OP = 'UPDATE' AND (OLD.extensions <> NEW.extensions OR (OLD.settled AND OLD.ends_at IS DISTINCT FROM NEW.ends_at)) THEN
     IF NOT (OLD.settled AND NEW.settled AND NEW.status = 'delivered' AND NEW.kind = 'rental' AND NOT NEW.undoing

@@ -6,6 +6,7 @@ CREATE OR REPLACE FUNCTION split_capacity(
 DECLARE
   v_now timestamptz := clock_timestamp();
   v_role text := CASE p_kind WHEN 'activation' THEN 'activation' ELSE 'pool' END;
+  v_bandwidth boolean := p_kind = 'bandwidth';
   v_wallets integer[];
   v_slots smallint[];
   v_left bigint := p_amount;
@@ -26,12 +27,13 @@ BEGIN
   END IF;
 
   FOR r IN
-    SELECT s.wallet_id, sum(s.free_sun)::bigint AS free, array_agg(s.slot_no ORDER BY s.slot_no) AS slots
-      FROM unnest(v_wallets, v_slots) AS held(wallet_id, slot_no) JOIN pool_slot s USING (wallet_id, slot_no)
-     GROUP BY s.wallet_id HAVING sum(s.free_sun) >= 1000000 AND sum(s.free_transactions) >= p_transactions
+    SELECT s.wallet_id, sum(s.free)::bigint AS free, array_agg(s.slot_no ORDER BY s.slot_no) AS slots
+      FROM (SELECT wallet_id, slot_no, free_transactions, CASE WHEN v_bandwidth THEN free_bandwidth_sun ELSE free_sun END AS free
+              FROM unnest(v_wallets, v_slots) AS held(wallet_id, slot_no) JOIN pool_slot USING (wallet_id, slot_no)) s
+     GROUP BY s.wallet_id HAVING sum(s.free) >= 1000000 AND sum(s.free_transactions) >= p_transactions
      -- The smallest wallet that holds the whole amount; otherwise the largest first, for the fewest legs.
-     ORDER BY sum(s.free_sun) >= p_amount DESC,
-              CASE WHEN sum(s.free_sun) >= p_amount THEN sum(s.free_sun) ELSE -sum(s.free_sun) END, s.wallet_id
+     ORDER BY sum(s.free) >= p_amount DESC,
+              CASE WHEN sum(s.free) >= p_amount THEN sum(s.free) ELSE -sum(s.free) END, s.wallet_id
   LOOP
     EXIT WHEN v_left <= 0;
     v_take := least(r.free, v_left);
@@ -39,11 +41,11 @@ BEGIN
     IF v_left > v_take AND v_left - v_take + p_leg_slack < 1000000 THEN
       v_take := v_take - (1000000 - (v_left - v_take));
     END IF;
-    IF v_take < 1000000 AND p_kind = 'rental' THEN CONTINUE; END IF;
+    IF v_take < 1000000 AND p_kind <> 'activation' THEN CONTINUE; END IF;
     IF v_take < v_left AND p_kind = 'activation' THEN CONTINUE; END IF;
     v_leg := v_leg + 1;
     IF v_leg > p_legs_max THEN EXIT; END IF;
-    PERFORM take_from_slots(r.wallet_id, r.slots, v_take, p_transactions);
+    PERFORM take_from_slots(r.wallet_id, r.slots, v_take, p_transactions, v_bandwidth);
     INSERT INTO leg (order_id, leg_no, kind, wallet_id, receive_address, amount_sun, status)
     VALUES (p_order, v_leg, p_kind, r.wallet_id, p_receiver, v_take, 'reserved');
     v_left := v_left - v_take;

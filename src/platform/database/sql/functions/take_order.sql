@@ -9,7 +9,8 @@
 -- of wallets that the price pays for. p_lock_ms: the longest wait for each lock. p_auto, p_auto_fence, p_auto_number:
 -- the auto-delegation that buys, the fence of its check, and the number of its purchase. p_expected_uses, p_transfer: as
 -- the caller sent them. p_energy_fee: the chain's price of one energy in sun. p_max_fee_limit: the highest fee limit that
--- the chain accepts, in sun.
+-- the chain accepts, in sun. p_bandwidth and p_activation: the parts beside energy, with their shares of p_price and
+-- p_credits and the sun that each reserves.
 CREATE OR REPLACE FUNCTION take_order(
   p_project uuid, p_api_key uuid, p_key text, p_hash bytea, p_kind text, p_quote uuid, p_quote_expires timestamptz,
   p_receiver text, p_energy bigint, p_duration integer, p_price bigint, p_credits bigint, p_rate bigint,
@@ -18,6 +19,9 @@ CREATE OR REPLACE FUNCTION take_order(
   p_auto bigint DEFAULT NULL, p_auto_fence bigint DEFAULT NULL, p_auto_number bigint DEFAULT NULL,
   p_expected_uses integer DEFAULT NULL, p_transfer text DEFAULT NULL, p_energy_fee bigint DEFAULT NULL,
   p_max_fee_limit bigint DEFAULT NULL,
+  p_bandwidth bigint DEFAULT NULL, p_bandwidth_price bigint DEFAULT NULL, p_bandwidth_credits bigint DEFAULT NULL,
+  p_bandwidth_amount bigint DEFAULT NULL, p_bandwidth_slack bigint DEFAULT NULL, p_bandwidth_legs integer DEFAULT NULL,
+  p_activation_price bigint DEFAULT NULL, p_activation_credits bigint DEFAULT NULL, p_activation_amount bigint DEFAULT NULL,
   OUT refusal text, OUT created boolean, OUT order_id bigint, OUT order_created_at timestamptz, OUT same_request boolean
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
@@ -64,10 +68,12 @@ BEGIN
   END IF;
   INSERT INTO orders (project_id, key, request_hash, quote_id, kind, status, receive_address, energy, duration_sec,
                       price_sun, credits, trx_usd_e8, request_id, created_at, next_run_at, reference, metadata,
-                      expected_uses, transfer, energy_fee_sun, max_fee_limit_sun)
+                      expected_uses, transfer, energy_fee_sun, max_fee_limit_sun, bandwidth, bandwidth_price_sun,
+                      bandwidth_credits, activation_price_sun, activation_credits)
   VALUES (p_project, p_key, p_hash, p_quote, p_kind, 'reserved', p_receiver, p_energy, p_duration,
           p_price, p_credits, p_rate, p_request_id, v_now, v_now, p_reference, p_metadata::json,
-          p_expected_uses, p_transfer::json, p_energy_fee, p_max_fee_limit)
+          p_expected_uses, p_transfer::json, p_energy_fee, p_max_fee_limit, p_bandwidth, p_bandwidth_price,
+          p_bandwidth_credits, p_activation_price, p_activation_credits)
   ON CONFLICT DO NOTHING RETURNING id, test INTO order_id, v_test;
   PERFORM set_config('lock_timeout', p_lock_ms || 'ms', true);
 
@@ -99,8 +105,18 @@ BEGIN
   END IF;
 
   -- Orders of test projects are simulated and use no capacity of the pool.
-  IF NOT v_test THEN
+  IF NOT v_test AND p_bandwidth IS NULL AND p_activation_price IS NULL THEN
     PERFORM reserve_capacity(order_id, p_kind, p_receiver, p_amount, p_leg_slack, p_legs_max);
+  ELSIF NOT v_test THEN
+    -- An activation is one transaction of one wallet.
+    PERFORM reserve_order(order_id, p_receiver, array_agg(part.kind ORDER BY part.place),
+        array_agg(part.amount ORDER BY part.place), array_agg(part.slack ORDER BY part.place),
+        array_agg(part.legs ORDER BY part.place))
+      FROM (VALUES
+        (1, 'activation', p_activation_amount, 0, 1, p_activation_price IS NOT NULL),
+        (2, p_kind, p_amount, p_leg_slack, p_legs_max, true),
+        (3, 'bandwidth', p_bandwidth_amount, p_bandwidth_slack, p_bandwidth_legs, p_bandwidth IS NOT NULL)
+      ) AS part(place, kind, amount, slack, legs, is_asked) WHERE part.is_asked;
   END IF;
 
   IF p_auto IS NOT NULL THEN

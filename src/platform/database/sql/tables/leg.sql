@@ -2,6 +2,7 @@ CREATE TABLE leg (
   id bigint GENERATED ALWAYS AS IDENTITY,
   order_id bigint NOT NULL,
   leg_no smallint NOT NULL,
+  -- rental: a delegation of energy. bandwidth: one of bandwidth. activation.
   kind text NOT NULL,
   wallet_id integer NOT NULL,
   receive_address text NOT NULL,
@@ -19,7 +20,9 @@ CREATE TABLE leg (
   closed_reason text,
   top_up boolean NOT NULL DEFAULT false,
   archived boolean NOT NULL DEFAULT false,
-  top_up_cause text
+  top_up_cause text,
+  -- Units of a delegation of bandwidth, whose energy is null.
+  bandwidth bigint
 ) PARTITION BY LIST (archived);
 
 CREATE TABLE open_leg PARTITION OF leg (

@@ -55,7 +55,16 @@ CREATE TABLE orders (
   -- The chain's price of one energy in sun when the order was priced.
   energy_fee_sun bigint,
   -- The highest fee limit that the chain accepted then, in sun.
-  max_fee_limit_sun bigint
+  max_fee_limit_sun bigint,
+  -- Parts beside energy, with their shares of the price and the charge. Energy has the rest.
+  bandwidth bigint,
+  bandwidth_price_sun bigint,
+  bandwidth_credits bigint,
+  activation_price_sun bigint,
+  activation_credits bigint,
+  delivered_bandwidth bigint,
+  -- The share that a refund did not return: the chain has the activation.
+  kept_credits bigint
 ) PARTITION BY LIST (archived);
 
 CREATE TABLE open_orders PARTITION OF orders (

@@ -20,6 +20,8 @@ CREATE TABLE orphan_tx (
   gone_at timestamptz,
   -- The legs that an undelegation by another party has ended.
   leg_ids bigint[],
+  -- ENERGY or BANDWIDTH; null for an account creation.
+  resource text,
   CONSTRAINT orphan_tx_check CHECK (length(txid) = 32 AND txid = sha256(raw_data))
 );
 
