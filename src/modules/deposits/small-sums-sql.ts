@@ -49,9 +49,19 @@ export const SETTLE_SUMMED = settling('settle_summed_deposits', 'm.entry_key IS 
 /** Deposits that were held with their sum, after the decision on it. */
 export const SETTLE_HELD = settling('settle_held_deposits', `m.entry_key = c.entry_key AND c.decision <> 'held'`);
 
+/**
+ * Locks closed sums before MARK_SETTLED looks at their deposits. In one statement, a decision that it waited for would
+ * change the sum and not the deposits that it sees.
+ */
+export const LOCK_CLOSED = {
+  name: 'lock_closed_sums',
+  text: `SELECT id FROM deposit_sum WHERE NOT is_settled AND entry_key IS NOT NULL ORDER BY id FOR NO KEY UPDATE SKIP LOCKED`,
+};
+
+/** $1: locked sums. */
 export const MARK_SETTLED = {
   name: 'mark_settled_sums',
-  text: `UPDATE deposit_sum s SET is_settled = true WHERE NOT is_settled AND entry_key IS NOT NULL
+  text: `UPDATE deposit_sum s SET is_settled = true WHERE id = ANY ($1::bigint[])
       AND NOT EXISTS (SELECT FROM deposit d WHERE d.sum_id = s.id AND d.status = 'pending' AND d.entry_key IS NULL)
       AND NOT EXISTS (SELECT FROM deposit d
         WHERE d.sum_id = s.id AND d.status = 'pending' AND d.entry_key = s.entry_key AND s.decision <> 'held')`,

@@ -139,7 +139,8 @@ export class SmallSums {
 export async function settleClosedSums(tx: Transaction): Promise<void> {
   const settled = await tx.query(sql.SETTLE_SUMMED, [SETTLED_BATCH]);
   if (settled.length < SETTLED_BATCH) await tx.query(sql.SETTLE_HELD, [SETTLED_BATCH - settled.length]);
-  await tx.query(sql.MARK_SETTLED);
+  const closed = await tx.query<{ id: bigint }>(sql.LOCK_CLOSED);
+  if (closed.length > 0) await tx.query(sql.MARK_SETTLED, [closed.map(({ id }) => id)]);
 }
 
 /** Returns the newest deposit of an open sum, which carries the others; undefined while its row is locked. */

@@ -130,4 +130,16 @@ export const PLANTED_DEPOSIT_BOUNDS: readonly PlantedBug[] = [
     changes: one('platform/support/concurrency.ts', 'failure ??= { error };', 'throw error;'),
     test: unimpeded('a head on which no two nodes agree delays no release of held deposits'),
   },
+  {
+    name: 'a sum counts as settled although a decision came meanwhile',
+    changes: one(
+      'modules/deposits/small-sums-sql.ts',
+      'AND entry_key IS NOT NULL ORDER BY id FOR NO KEY UPDATE SKIP LOCKED`',
+      'AND entry_key IS NOT NULL ORDER BY id`',
+    ),
+    test: {
+      file: 'integration/deposits/deposits-sums-decided.test.ts',
+      title: 'each deposit of a held sum gets the decision that came while it was being held',
+    },
+  },
 ];
