@@ -12,6 +12,7 @@ import type { EndedOrder } from '../order-records/order-transitions.js';
 import { closeLegs, holdPair } from '../pool/leg-closing.js';
 import { Database, type Queryable } from '../../platform/database/database.js';
 import { shortfallOf, type JudgedShortfall } from '../pool/shortfall.js';
+import { ActPages, IS_NEXT_ACT, type ActPosition } from './act-pages.js';
 import { runForAct } from './run-for-act.js';
 import { identityOf, FulfilmentEvents } from '../fulfilment/fulfilment-events.js';
 
@@ -23,11 +24,11 @@ const ACTS_MAX = 200;
 const REST_MS = 3000;
 
 /** Unrecorded acts that may have ended a delegation and are not matched with legs yet. */
-const OPEN_ACTS = `SELECT encode(o.txid, 'hex') AS txid, o.wallet_id, w.address, o.receive_address, o.amount_sun,
-    coalesce(o.resource, 'ENERGY') AS resource,    o.block_number, o.block_at
+const OPEN_ACTS = `SELECT o.txid, o.wallet_id, w.address, o.receive_address, o.amount_sun,
+    coalesce(o.resource, 'ENERGY') AS resource, o.block_number, o.block_at
   FROM orphan_tx o JOIN pool_wallet w ON w.id = o.wallet_id
-  WHERE o.type = $1 AND o.leg_ids IS NULL AND o.receive_address IS NOT NULL AND o.amount_sun IS NOT NULL
-  ORDER BY o.block_number, o.txid LIMIT $2`;
+  WHERE ${IS_NEXT_ACT} AND o.type = $3 AND o.leg_ids IS NULL AND o.receive_address IS NOT NULL AND o.amount_sun IS NOT NULL
+  ORDER BY o.block_number, o.txid LIMIT $4`;
 
 /** Legs delegated before the act, in order of their end. `moving`: an undelegation of ours may be pending. */
 const LEGS = `SELECT l.id, l.amount_sun, r.status = 'sending' AS moving
@@ -38,16 +39,14 @@ const LEGS = `SELECT l.id, l.amount_sun, r.status = 'sending' AS moving
     AND (r.id IS NULL OR r.status = 'sending')
   ORDER BY o.ends_at, l.id`;
 
-const MARK = `UPDATE orphan_tx SET leg_ids = $2 WHERE txid = decode($1, 'hex') AND leg_ids IS NULL RETURNING true`;
+const MARK = `UPDATE orphan_tx SET leg_ids = $2 WHERE txid = $1 AND leg_ids IS NULL RETURNING true`;
 
-interface ActRow {
-  readonly txid: string;
+interface ActRow extends ActPosition {
   readonly wallet_id: number;
   readonly address: string;
   readonly receive_address: string;
   readonly amount_sun: bigint;
   readonly resource: Resource;
-  readonly block_number: bigint;
   readonly block_at: Date;
 }
 
@@ -59,26 +58,32 @@ export interface OpenLeg {
 
 @Injectable()
 export class ForeignUndelegations {
+  private readonly pages: ActPages<ActRow>;
+
   constructor(
     private readonly database: Database,
     private readonly client: TronClient,
     private readonly fulfilmentEvents: FulfilmentEvents,
     private readonly log: Log,
-  ) {}
+  ) {
+    this.pages = new ActPages(ACTS_MAX, (after) =>
+      database.query<ActRow>(OPEN_ACTS, [...after, UNDELEGATE_TYPE, ACTS_MAX]),
+    );
+  }
 
-  /** Processes acts that are not accounted for. Throws ChainUnavailableError. */
+  /** Processes the next acts that are not accounted for. Throws ChainUnavailableError. */
   async closeLegs(): Promise<void> {
-    const acts = await this.database.query<ActRow>(OPEN_ACTS, [UNDELEGATE_TYPE, ACTS_MAX]);
+    const acts = await this.pages.next();
     const effectless: ActRow[] = [];
     for (const act of acts) {
-      await runForAct(this.log, act.txid, async () => {
+      await runForAct(this.log, act, async () => {
         if (!(await this.closeLegsOfAct(act, false))) effectless.push(act);
       });
     }
     if (effectless.length === 0) return;
     await sleep(REST_MS);
     for (const act of effectless) {
-      await runForAct(this.log, act.txid, async () => {
+      await runForAct(this.log, act, async () => {
         await this.closeLegsOfAct(act, true);
       });
     }
@@ -96,7 +101,7 @@ export class ForeignUndelegations {
     if (missing.most === 0n && !isConfirmed) return false;
     const outcome = await this.database.transaction(async (tx) => account(tx, act, missing));
     if (outcome === undefined) return true;
-    const fields = { txid: act.txid, wallet: act.address, receiver: act.receive_address };
+    const fields = { txid: act.txid.toString('hex'), wallet: act.address, receiver: act.receive_address };
     if (outcome.legs === 0) {
       this.log.warn(fields, 'foreign undelegation affected no order');
       return true;
@@ -128,7 +133,7 @@ async function account(tx: Queryable, act: ActRow, missing: JudgedShortfall): Pr
   if (taken.some(({ moving }) => moving === true)) return undefined;
   const legIds = taken.map(({ id }) => id);
   if ((await tx.query(MARK, [txid, legIds])).length === 0) return undefined;
-  const { closed, ended } = await closeLegs(tx, { legIds, at, txid, reason: undefined });
+  const { closed, ended } = await closeLegs(tx, { legIds, at, txid: txid.toString('hex'), reason: undefined });
   return { legs: closed, ended };
 }
 

@@ -21,6 +21,7 @@ import {
 } from '../order-records/recovery-transitions.js';
 import { excessOf } from '../verify/delegation-check.js';
 import { RECOVERY_PROJECT } from '../verify/recovery.js';
+import { ActPages, IS_NEXT_ACT } from './act-pages.js';
 import { runForAct } from './run-for-act.js';
 
 const ADOPTIONS_MAX = 200;
@@ -30,8 +31,8 @@ const SEEN_SEC = steadyAgeSec('o.seen_at');
 const DUE = `SELECT o.txid, o.wallet_id, w.address, o.receive_address, o.amount_sun, coalesce(o.resource, 'ENERGY') AS resource, o.raw_data, o.signature,
     o.block_number, o.block_id, o.block_at
   FROM orphan_tx o JOIN pool_wallet w ON w.id = o.wallet_id
-  WHERE o.type = $1 AND o.order_id IS NULL AND o.gone_at IS NULL AND ${SEEN_SEC} >= $2
-  ORDER BY o.block_number, o.txid LIMIT $3`;
+  WHERE ${IS_NEXT_ACT} AND o.type = $3 AND o.order_id IS NULL AND o.gone_at IS NULL AND ${SEEN_SEC} >= $4
+  ORDER BY o.block_number, o.txid LIMIT $5`;
 
 interface DueRow extends OrphanDelegation {
   readonly address: string;
@@ -39,18 +40,23 @@ interface DueRow extends OrphanDelegation {
 
 @Injectable()
 export class OrphanReclaims {
+  private readonly pages: ActPages<DueRow>;
+
   constructor(
     private readonly database: Database,
     private readonly client: TronClient,
-    private readonly config: Config,
+    config: Config,
     private readonly log: Log,
-  ) {}
+  ) {
+    this.pages = new ActPages(ADOPTIONS_MAX, (after) =>
+      database.query<DueRow>(DUE, [...after, DELEGATE_TYPE, config.pool.orphanGraceSec, ADOPTIONS_MAX]),
+    );
+  }
 
-  /** Turns delegations older than their grace time into orders that are due. Throws ChainUnavailableError. */
+  /** Turns the next delegations older than their grace time into orders that are due. Throws ChainUnavailableError. */
   async reclaim(): Promise<void> {
-    const due = await this.database.query<DueRow>(DUE, [DELEGATE_TYPE, this.config.pool.orphanGraceSec, ADOPTIONS_MAX]);
     // Sequentially: a delegation that one order adopts is no longer in excess for the next of the same receiver.
-    for (const row of due) await runForAct(this.log, row.txid.toString('hex'), () => this.adopt(row));
+    for (const row of await this.pages.next()) await runForAct(this.log, row, () => this.adopt(row));
   }
 
   private async adopt(row: DueRow): Promise<void> {

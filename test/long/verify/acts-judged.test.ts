@@ -5,6 +5,7 @@ import { canDelegateMaxOf, delegatedSunAt } from '../../../src/platform/chain/tr
 import { solidDelegationSun, solidReceivers } from '../../../src/platform/chain/solid-delegations.js';
 import { LegEnds } from '../../../src/modules/pool/leg-ends.js';
 import { ForeignUndelegations } from '../../../src/modules/reconciliation/foreign-undelegations.js';
+import { DELEGATE_TYPE, UNDELEGATE_TYPE } from '../../../src/platform/chain/transaction-owner.js';
 import { DelegationCheck } from '../../../src/modules/verify/delegation-check.js';
 import { actAs, delegatedSunOf } from '../../support/chain/order-chain.js';
 import {
@@ -295,5 +296,48 @@ describe('an invalid answer', () => {
     const none = await chain.pool.ask('receivers', (node) => solidReceivers(node, receivers[3]!));
     expect(none).toEqual(new Set());
     expect(await chain.pool.ask('the most', (node) => canDelegateMaxOf(node, receivers[3]!, 'ENERGY'))).toBe(0n);
+  });
+});
+
+describe('acts that stay open', () => {
+  /** More than one page of acts of the wallet, each of more stake than the receiver has from it. */
+  async function tooLarge(type: number, receiver: string): Promise<void> {
+    await api.database.query(
+      `INSERT INTO orphan_tx (txid, wallet_id, type, by_own_key, receive_address, amount_sun, raw_data, block_number, block_id, block_at)
+       SELECT sha256(n::text::bytea), (SELECT id FROM pool_wallet WHERE address = $2), $1, false, $3, 1000000000000000,
+         n::text::bytea, 1, '\\x00', now() FROM generate_series($1 * 1000, $1 * 1000 + 249) AS n`,
+      [type, pool.address, receiver],
+    );
+  }
+
+  it('keep no later delegation from being reclaimed', async () => {
+    const worker = await SteppedWorker.open(NO_GRACE);
+    await act('delegateresource', 500_000_000n, receivers[0]!);
+    await tooLarge(DELEGATE_TYPE, receivers[0]!);
+    const txid = await act('delegateresource', 600_000_000n, receivers[1]!);
+    await mine(SOLID_LAG + 1);
+    await worker.search();
+    await worker.reclaims().reclaim();
+    await worker.reclaims().reclaim();
+    expect(await api.database.query(`SELECT FROM orders WHERE key = 'orphan:' || $1`, [txid])).toHaveLength(1);
+  });
+
+  it('keep no later undelegation from ending its rental', async () => {
+    const worker = await SteppedWorker.open();
+    const [other, key] = [await settledOrder(worker, receivers[0]), await settledOrder(worker, receivers[1])];
+    await act('undelegateresource', 1_000_000n, receivers[0]!);
+    await tooLarge(UNDELEGATE_TYPE, receivers[0]!);
+    await act('undelegateresource', await soldSun(key), receivers[1]!);
+    await mine(SOLID_LAG + 1);
+    await worker.followChain();
+    await worker.search();
+    const acts = worker.part(ForeignUndelegations);
+    await acts.closeLegs();
+    await acts.closeLegs();
+    const open = await api.database.query<{ key: string }>(
+      `SELECT o.key FROM leg l JOIN orders o ON o.id = l.order_id WHERE o.key = ANY ($1) AND l.status = 'active'`,
+      [[other, key]],
+    );
+    expect(open).toEqual([{ key: other }]);
   });
 });

@@ -167,6 +167,15 @@ export const PLANTED_IN_DOUBT: readonly PlantedBug[] = [
     test: inTest(LACKING, 'an act without a record is recorded with a node without history, which has its block'),
   },
   {
+    name: 'acts that stay open hide later ones',
+    changes: one(
+      'modules/reconciliation/act-pages.ts',
+      'rows.length < this.size ? undefined : rows.at(-1)',
+      'undefined',
+    ),
+    test: { file: 'long/verify/acts-judged.test.ts', title: 'keep no later delegation from being reclaimed' },
+  },
+  {
     name: 'an orphan is gone while another order on its way hides it',
     changes: one('modules/reconciliation/orphan-reclaims.ts', 'if (excess.most <= 0n)', 'if (excess.least <= 0n)'),
     test: inTest(JUDGED, 'is reclaimed although an order of the same amount to the receiver was pending at the check'),
