@@ -752,6 +752,8 @@ export interface Order {
   readonly receive_address: string;
   /** Energy bought. Rentals only. */
   readonly energy?: number | undefined;
+  /** Units of bandwidth bought beside the energy. Absent without. */
+  readonly bandwidth?: number | undefined;
   /** Seconds of rental. Rentals only. */
   readonly duration_sec?: number | undefined;
   /** As sent, as in the quote, or as a refill counts them. Otherwise absent. */
@@ -766,6 +768,17 @@ export interface Order {
   readonly credits: number;
   /** Dollars per TRX used for the price. */
   readonly trx_usd: string;
+  /** The parts of the price, which add up to price_sun and credits. Absent for energy alone. */
+  readonly items?: readonly {
+    /** The part. */
+    readonly kind: 'energy' | 'bandwidth' | 'activation';
+    /** Energy, units of bandwidth, or 1 activation. */
+    readonly amount: number;
+    /** Its share of price_sun. */
+    readonly price_sun: number;
+    /** Its share of credits. */
+    readonly credits: number;
+  }[] | undefined;
   /** Price divided by expected_uses, in sun, rounded up. Absent without them. */
   readonly price_per_use_sun?: number | undefined;
   /**
@@ -783,6 +796,10 @@ export interface Order {
    * topped up if the pool has room, which adds an entry to delegations.
    */
   readonly delivered_energy?: number | undefined;
+  /** Units of bandwidth in the delivering block; never less than bandwidth. */
+  readonly delivered_bandwidth?: number | undefined;
+  /** Credits of a refunded order that were not returned: its activation was made and is final. Otherwise absent. */
+  readonly kept_credits?: number | undefined;
   /** True if final: solid on chain, or refunded. Poll for this. */
   readonly settled: boolean;
   /** True if the operator should check the order. The service keeps resolving it. */
@@ -842,13 +859,17 @@ export interface Order {
     readonly owner_address: string;
     /** Transaction that delegates. */
     readonly txid: string;
+    /** Present for a delegation of bandwidth. Any other delegates energy. */
+    readonly resource?: 'BANDWIDTH' | undefined;
     /** Delivered energy, once its block is known. It changes with the total stake of the network. */
     readonly energy?: number | undefined;
+    /** Delivered units of bandwidth, once its block is known. */
+    readonly bandwidth?: number | undefined;
     /** The stake delegated, in sun. */
     readonly amount_sun: number;
     /** Block of the transaction, once included. */
     readonly block_number?: number | undefined;
-    /** Transaction that reclaims the energy, once sent. */
+    /** Transaction that reclaims the delegation, once sent. */
     readonly reclaim_txid?: string | undefined;
   }[] | undefined;
   /**
@@ -872,7 +893,7 @@ export interface Order {
     /** True once every block of the rental was read: these figures no longer change. */
     readonly is_final: boolean;
   } | undefined;
-  /** Transaction of an activation, once known. */
+  /** Transaction of the activation, once known. */
   readonly txid?: string | undefined;
   /** Present in answers to test projects only. */
   readonly test?: true | undefined;
@@ -1030,6 +1051,8 @@ export interface Quote {
   readonly receive_address: string;
   /** Energy that will be bought. */
   readonly energy: number;
+  /** Units of bandwidth that will be bought. Absent without. */
+  readonly bandwidth?: number | undefined;
   /** Seconds of rental. */
   readonly duration_sec: number;
   /** As sent. Absent when it was not. */
@@ -1044,6 +1067,17 @@ export interface Quote {
   readonly credits: number;
   /** Dollars per TRX. Absent when no fresh rate is known. */
   readonly trx_usd?: string | undefined;
+  /** The parts of the price, which add up to price_sun and credits. Absent for energy alone. */
+  readonly items?: readonly {
+    /** The part. */
+    readonly kind: 'energy' | 'bandwidth' | 'activation';
+    /** Energy, units of bandwidth, or 1 activation. */
+    readonly amount: number;
+    /** Its share of price_sun. */
+    readonly price_sun: number;
+    /** Its share of credits. */
+    readonly credits: number;
+  }[] | undefined;
   /** Price divided by expected_uses, in sun, rounded up. Absent when that was not sent. */
   readonly price_per_use_sun?: number | undefined;
   /**
@@ -1210,65 +1244,7 @@ export interface Simulation {
   /** Reason why the call would fail. For the reference token, also a remedy. */
   readonly reason?: string | undefined;
   /** A redeemable quote, if requested and the call succeeds. */
-  readonly quote?: {
-    /** The quote reference; pass it to an order as quote_ref. */
-    readonly ref: string;
-    /** Receiver of the energy, as sent. */
-    readonly receive_address: string;
-    /** Energy that will be bought. */
-    readonly energy: number;
-    /** Seconds of rental. */
-    readonly duration_sec: number;
-    /** As sent. Absent when it was not. */
-    readonly expected_uses?: number | undefined;
-    /** Price in sun. Authoritative. */
-    readonly price_sun: number;
-    /** The same in TRX. */
-    readonly price_trx: string;
-    /** The same in dollars at trx_usd. Absent when no fresh rate is known. */
-    readonly price_usd?: string | undefined;
-    /** Price of an order at this quote, in credits. */
-    readonly credits: number;
-    /** Dollars per TRX. Absent when no fresh rate is known. */
-    readonly trx_usd?: string | undefined;
-    /** Price divided by expected_uses, in sun, rounded up. Absent when that was not sent. */
-    readonly price_per_use_sun?: number | undefined;
-    /**
-     * The least fee_limit of a transaction that spends all of the energy. The chain stops a call at its fee_limit,
-     * even when rented energy is left.
-     */
-    readonly fee_limit_sun: number;
-    /**
-     * Present when spending all of the energy in one transaction needs a higher fee_limit than the chain accepts
-     * (getMaxFeeLimit). fee_limit_sun is then the chain's highest, and the energy takes several transactions.
-     */
-    readonly fee_limit_capped?: true | undefined;
-    /**
-     * Based on the receiver's own token balance, not on the recipient of its transfer. unknown: the request named
-     * an energy or a transfer, or the balance was not read.
-     */
-    readonly recipient_state: 'warm' | 'cold' | 'unknown';
-    /** Present when the receiver was read and is not on chain yet. */
-    readonly needs_activation?: true | undefined;
-    /** Current cost of burning TRX for the same energy, once or expected_uses times, in sun. */
-    readonly burn_price_sun: number;
-    /** The same in TRX. */
-    readonly burn_price_trx: string;
-    /** The same in dollars. Absent when no fresh rate is known. */
-    readonly burn_price_usd?: string | undefined;
-    /** The same in credits. */
-    readonly burn_price_credits: number;
-    /** Burn price minus rental price, in TRX. */
-    readonly saving_trx: string;
-    /** The same in dollars. Absent when no fresh rate is known. */
-    readonly saving_usd?: string | undefined;
-    /** The same in credits. */
-    readonly saving_credits: number;
-    /** End of the price hold. */
-    readonly expires_at: string;
-    /** Seconds for which the price is held, at the time of the answer. */
-    readonly expires_in_sec: number;
-  } | undefined;
+  readonly quote?: Quote | undefined;
   /** Error code, if a quote was requested and could not be made. */
   readonly quote_error?:
     | 'ADDRESS_NOT_ALLOWED'

@@ -14,7 +14,7 @@ import {
   type Operation,
   type Parameter,
 } from '../../platform/http/openapi/openapi.js';
-import { feeLimitCappedSchema } from '../quotes/quote.openapi.js';
+import { feeLimitCappedSchema, itemsSchema } from '../quotes/quote.openapi.js';
 import { headerSchema } from '../../platform/http/openapi/answer-headers.js';
 import type { JsonSchema } from '../../platform/http/body/member-rules.js';
 import {
@@ -35,12 +35,18 @@ const txidSchema = (description: string): JsonSchema => textSchema(description, 
 const DELEGATION = answerSchema<Delegation>({
   owner_address: always(addressSchema("The pool's wallet that delegates.")),
   txid: always(txidSchema('Transaction that delegates.')),
+  resource: sometimes({
+    type: 'string',
+    const: 'BANDWIDTH',
+    description: 'Present for a delegation of bandwidth. Any other delegates energy.',
+  }),
   energy: sometimes(
     integerSchema('Delivered energy, once its block is known. It changes with the total stake of the network.', 65_010),
   ),
+  bandwidth: sometimes(integerSchema('Delivered units of bandwidth, once its block is known.', 10_005)),
   amount_sun: always(integerSchema('The stake delegated, in sun.', 5_001_000_000)),
   block_number: sometimes(integerSchema('Block of the transaction, once included.', 70_000_000)),
-  reclaim_txid: sometimes(txidSchema('Transaction that reclaims the energy, once sent.')),
+  reclaim_txid: sometimes(txidSchema('Transaction that reclaims the delegation, once sent.')),
 });
 
 const COMPENSATION = answerSchema<Compensation>({
@@ -98,6 +104,7 @@ export const ORDER_MEMBERS = {
   ),
   receive_address: always(addressSchema('Receiver of the energy, or the activated address.')),
   energy: sometimes(integerSchema('Energy bought. Rentals only.', 65_000)),
+  bandwidth: sometimes(integerSchema('Units of bandwidth bought beside the energy. Absent without.', 10_000)),
   duration_sec: sometimes(integerSchema('Seconds of rental. Rentals only.', 3600)),
   expected_uses: sometimes(integerSchema('As sent, as in the quote, or as a refill counts them. Otherwise absent.', 1)),
   price_sun: always(integerSchema('Price in sun.', 2_925_000)),
@@ -105,6 +112,7 @@ export const ORDER_MEMBERS = {
   price_usd: always(decimalSchema('Value of the charged credits in dollars.', 6, '0.877500')),
   credits: always(integerSchema('Credits charged.', 8_775_000)),
   trx_usd: always(decimalSchema('Dollars per TRX used for the price.', 8, '0.30000000')),
+  items: sometimes(itemsSchema()),
   price_per_use_sun: sometimes(
     integerSchema('Price divided by expected_uses, in sun, rounded up. Absent without them.', 2_925_000),
   ),
@@ -119,6 +127,15 @@ export const ORDER_MEMBERS = {
     integerSchema(
       'Energy in the delivering block; never less than energy. During the rental, a shortfall of more than 1 % is topped up if the pool has room, which adds an entry to delegations.',
       65_010,
+    ),
+  ),
+  delivered_bandwidth: sometimes(
+    integerSchema('Units of bandwidth in the delivering block; never less than bandwidth.', 10_005),
+  ),
+  kept_credits: sometimes(
+    integerSchema(
+      'Credits of a refunded order that were not returned: its activation was made and is final. Otherwise absent.',
+      3_300_000,
     ),
   ),
   settled: always(flagSchema('True if final: solid on chain, or refunded. Poll for this.')),
@@ -164,7 +181,7 @@ export const ORDER_MEMBERS = {
     description:
       'The use of the receiver, from solid blocks. Absent until a use was seen, in events, and for test projects. No charge depends on it.',
   }),
-  txid: sometimes(txidSchema('Transaction of an activation, once known.')),
+  txid: sometimes(txidSchema('Transaction of the activation, once known.')),
   test: sometimes({ type: 'boolean', const: true, description: 'Present for orders of test projects only.' }),
 } satisfies Members<OrderBody>;
 export const ORDER_ANSWER = answerSchema<OrderBody>(ORDER_MEMBERS);

@@ -7,16 +7,19 @@ import { rateText, trxOf, usdOfCredits } from '../../domain/conversion.js';
 import { invalidField } from '../../domain/errors.js';
 import { feeLimitFor } from '../../domain/fee-limit.js';
 import { DEFAULT_DURATION_SEC } from '../../domain/price.js';
-import { energy, sun, toJsonInteger, type Credits, type RateE8, type Sun } from '../../domain/units.js';
+import { credits, energy, sun, toJsonInteger, type Credits, type RateE8, type Sun } from '../../domain/units.js';
 import { TransferMembers, transferOf } from '../quotes/transfer.dto.js';
 import {
   feeLimitMembers,
+  itemsMember,
   IsDuration,
   IsEnergy,
   IsExpectedUses,
   pricePerUse,
   usesOf,
   type FeeLimitMembers,
+  type ItemBody,
+  type ItemisedTerms,
 } from '../quotes/quote.dto.js';
 import { measuredUseBody, type MeasuredUse } from './measured-use.js';
 import { IsMetadata, IsReference, REFERENCE_PARAMETER, type Labelled, type OrderMetadata } from './order-labels.js';
@@ -118,7 +121,9 @@ export class OrderListQuery extends PageQuery {
 export interface Delegation {
   readonly owner_address: string;
   readonly txid: string;
+  readonly resource?: 'BANDWIDTH';
   readonly energy?: number;
+  readonly bandwidth?: number;
   readonly amount_sun: number;
   readonly block_number?: number;
   readonly reclaim_txid?: string;
@@ -150,6 +155,7 @@ export interface OrderBody {
   readonly status: OrderStatus;
   readonly receive_address: string;
   readonly energy?: number;
+  readonly bandwidth?: number;
   readonly duration_sec?: number;
   readonly expected_uses?: number;
   readonly price_sun: number;
@@ -157,10 +163,13 @@ export interface OrderBody {
   readonly price_usd: string;
   readonly credits: number;
   readonly trx_usd: string;
+  readonly items?: readonly ItemBody[];
   readonly price_per_use_sun?: number;
   readonly fee_limit_sun?: number;
   readonly fee_limit_capped?: true;
   readonly delivered_energy?: number;
+  readonly delivered_bandwidth?: number;
+  readonly kept_credits?: number;
   readonly settled: boolean;
   readonly needs_attention: boolean;
   readonly error?: string;
@@ -196,6 +205,7 @@ export function orderBody(row: OrderRow): OrderBody {
   const fault = FAULTS[row.status];
   const isDelivered = row.status === 'delivered';
   const legs = row.legs ?? [];
+  const activation = legs.find((leg) => !isDelegation(leg) || row.kind === 'activation');
   const compensations = row.compensations ?? [];
   const extensions = row.extensions ?? [];
   const endedEarlyBy = legs.find((leg) => leg.ended_early_by !== null)?.ended_early_by ?? undefined;
@@ -207,6 +217,7 @@ export function orderBody(row: OrderRow): OrderBody {
     status: row.status,
     receive_address: row.receive_address,
     ...(row.energy !== null && { energy: toJsonInteger(row.energy) }),
+    ...(row.bandwidth !== null && { bandwidth: toJsonInteger(row.bandwidth) }),
     ...(row.duration_sec !== null && { duration_sec: row.duration_sec }),
     ...(row.expected_uses !== null && { expected_uses: row.expected_uses }),
     price_sun: toJsonInteger(row.price_sun),
@@ -214,9 +225,13 @@ export function orderBody(row: OrderRow): OrderBody {
     price_usd: usdOfCredits(row.credits as Credits),
     credits: toJsonInteger(row.credits),
     trx_usd: rateText(row.trx_usd_e8 as RateE8),
+    ...itemsMember(termsOf(row)),
     ...(row.expected_uses !== null && { price_per_use_sun: pricePerUse(row.price_sun as Sun, row.expected_uses) }),
     ...feeLimitOf(row),
     ...(isDelivered && row.delivered_energy !== null && { delivered_energy: toJsonInteger(row.delivered_energy) }),
+    ...(isDelivered &&
+      row.delivered_bandwidth !== null && { delivered_bandwidth: toJsonInteger(row.delivered_bandwidth) }),
+    ...(row.kept_credits !== null && { kept_credits: toJsonInteger(row.kept_credits) }),
     settled: row.settled || row.status === 'refunded',
     needs_attention: row.needs_attention,
     ...(fault !== undefined && { error: row.error ?? fault.error, error_code: row.error_code ?? fault.code }),
@@ -229,11 +244,32 @@ export function orderBody(row: OrderRow): OrderBody {
     ...(endedEarlyBy !== undefined && { ended_early_by: endedEarlyBy }),
     ...(extensions.length > 0 && { extensions: extensions.map(extensionBody) }),
     ...(compensations.length > 0 && { compensations: compensations.map(compensationBody) }),
-    ...(row.kind === 'rental' && { delegations: legs.map(delegationBody) }),
+    ...(row.kind === 'rental' && { delegations: legs.filter(isDelegation).map(delegationBody) }),
     ...(row.measured_use !== null &&
       !row.test && { measured_use: measuredUseBody(row.measured_use, row.energy_fee_sun, row) }),
-    ...(row.kind === 'activation' && legs[0] !== undefined && { txid: legs[0].txid }),
+    ...(activation !== undefined && { txid: activation.txid }),
     ...(row.test && { test: true as const }),
+  };
+}
+
+/** A leg without a kind is of a snapshot from before an order had several parts. */
+const isDelegation = ({ kind }: LegRow): boolean => kind !== 'activation';
+
+/** Returns the terms of an order as its items are computed from; undefined for one of a single part. */
+function termsOf(row: OrderRow): ItemisedTerms | undefined {
+  const { bandwidth, bandwidth_price_sun: bandwidthSun, bandwidth_credits: bandwidthCredits } = row;
+  const { activation_price_sun: activationSun, activation_credits: activationCredits } = row;
+  if (row.energy === null) return undefined;
+  return {
+    energy: energy(row.energy),
+    priceSun: row.price_sun as Sun,
+    credits: row.credits as Credits,
+    ...(bandwidth !== null && {
+      bandwidth: { units: bandwidth, priceSun: sun(bandwidthSun ?? 0n), credits: credits(bandwidthCredits ?? 0n) },
+    }),
+    ...(activationSun !== null && {
+      activation: { priceSun: sun(activationSun), credits: credits(activationCredits ?? 0n) },
+    }),
   };
 }
 
@@ -268,7 +304,9 @@ function delegationBody(leg: LegRow): Delegation {
   return {
     owner_address: leg.owner,
     txid: leg.txid,
+    ...(leg.kind === 'bandwidth' && { resource: 'BANDWIDTH' as const }),
     ...(leg.energy !== null && { energy: leg.energy }),
+    ...(leg.bandwidth !== null && leg.bandwidth !== undefined && { bandwidth: leg.bandwidth }),
     amount_sun: leg.amount_sun,
     ...(leg.block_number !== null && { block_number: leg.block_number }),
     ...(leg.reclaim_txid !== null && { reclaim_txid: leg.reclaim_txid }),

@@ -3,6 +3,7 @@ import { IsInteger, IsTronAddress, Member, Optional } from '../../platform/http/
 import { decimal, rateText, trxOf, usdMicros } from '../../domain/conversion.js';
 import { invalidField } from '../../domain/errors.js';
 import type { FeeLimit } from '../../domain/fee-limit.js';
+import { itemsOf, type OrderItem } from '../../domain/order-items.js';
 import { divCeil, energy, toJsonInteger, type Sun } from '../../domain/units.js';
 import { DEFAULT_DURATION_SEC, mostUses } from '../../domain/price.js';
 import type { IssuedQuote, RentalRequest } from './quotes.service.js';
@@ -128,11 +129,36 @@ export const feeLimitMembers = ({ feeLimitSun, isFeeLimitCapped }: FeeLimit): Fe
   ...(isFeeLimitCapped && { fee_limit_capped: true as const }),
 });
 
+/** One part of a quote or an order, with its share of the price and the charge. */
+export interface ItemBody {
+  readonly kind: OrderItem['kind'];
+  readonly amount: number;
+  readonly price_sun: number;
+  readonly credits: number;
+}
+
+export type ItemisedTerms = Parameters<typeof itemsOf>[0];
+
+/** Returns the member `items`; none for energy alone. */
+export function itemsMember(terms: ItemisedTerms | undefined): { readonly items?: readonly ItemBody[] } {
+  const items = terms === undefined ? [] : itemsOf(terms);
+  if (items.length < 2) return {};
+  return {
+    items: items.map(({ kind, amount, priceSun, credits }) => ({
+      kind,
+      amount: toJsonInteger(amount),
+      price_sun: toJsonInteger(priceSun),
+      credits: toJsonInteger(credits),
+    })),
+  };
+}
+
 /** The answer to a quote; members that do not apply are absent, never null. */
 export interface QuoteBody extends FeeLimitMembers {
   readonly ref: string;
   readonly receive_address: string;
   readonly energy: number;
+  readonly bandwidth?: number;
   readonly duration_sec: number;
   readonly expected_uses?: number;
   readonly price_sun: number;
@@ -140,6 +166,7 @@ export interface QuoteBody extends FeeLimitMembers {
   readonly price_usd?: string;
   readonly credits: number;
   readonly trx_usd?: string;
+  readonly items?: readonly ItemBody[];
   readonly price_per_use_sun?: number;
   readonly recipient_state: RecipientState;
   readonly needs_activation?: true;
@@ -163,6 +190,7 @@ export function quoteBody({ ref, rental, expiresAtMs, holdSec }: IssuedQuote): Q
     ref,
     receive_address: rental.receiveAddress,
     energy: toJsonInteger(rental.energy),
+    ...(rental.bandwidth !== undefined && { bandwidth: toJsonInteger(rental.bandwidth.units) }),
     duration_sec: rental.durationSec,
     ...(expectedUses !== undefined && { expected_uses: expectedUses }),
     price_sun: toJsonInteger(priceSun),
@@ -170,6 +198,7 @@ export function quoteBody({ ref, rental, expiresAtMs, holdSec }: IssuedQuote): Q
     ...(rateFresh && { price_usd: decimal(priceMicros, 6) }),
     credits: toJsonInteger(rental.credits),
     ...(rateFresh && { trx_usd: rateText(rate) }),
+    ...itemsMember(rental),
     ...(expectedUses !== undefined && { price_per_use_sun: pricePerUse(priceSun, expectedUses) }),
     ...feeLimitMembers(rental),
     recipient_state: rental.recipientState,

@@ -12,7 +12,7 @@ import {
 } from '../../platform/http/openapi/openapi.js';
 import { burnPrice, creditsOf } from '../../domain/conversion.js';
 import { energy, rateE8, sun } from '../../domain/units.js';
-import { QuoteRequest, quoteBody, type QuoteBody } from './quote.dto.js';
+import { QuoteRequest, quoteBody, type ItemBody, type QuoteBody } from './quote.dto.js';
 
 /** As `fee_limit_capped` of every answer with a fee limit. */
 export const feeLimitCappedSchema = () => ({
@@ -22,7 +22,21 @@ export const feeLimitCappedSchema = () => ({
     "Present when spending all of the energy in one transaction needs a higher fee_limit than the chain accepts (getMaxFeeLimit). fee_limit_sun is then the chain's highest, and the energy takes several transactions.",
 });
 
-export const QUOTE_ANSWER = answerSchema<QuoteBody>({
+const ITEM = answerSchema<ItemBody>({
+  kind: always(textSchema('The part.', 'bandwidth', { enum: ['energy', 'bandwidth', 'activation'] })),
+  amount: always(integerSchema('Energy, units of bandwidth, or 1 activation.', 10_000)),
+  price_sun: always(integerSchema('Its share of price_sun.', 7_000_000)),
+  credits: always(integerSchema('Its share of credits.', 21_000_000)),
+});
+
+/** As `items` of every answer with a price. */
+export const itemsSchema = () => ({
+  type: 'array',
+  items: ITEM,
+  description: 'The parts of the price, which add up to price_sun and credits. Absent for energy alone.',
+});
+
+const QUOTE_ANSWER = answerSchema<QuoteBody>({
   ref: always(
     textSchema('The quote reference; pass it to an order as quote_ref.', 'AbCdEf012_-', {
       pattern: '^[A-Za-z0-9_-]{1,512}$',
@@ -30,6 +44,7 @@ export const QUOTE_ANSWER = answerSchema<QuoteBody>({
   ),
   receive_address: always(addressSchema('Receiver of the energy, as sent.')),
   energy: always(integerSchema('Energy that will be bought.', 65_000)),
+  bandwidth: sometimes(integerSchema('Units of bandwidth that will be bought. Absent without.', 10_000)),
   duration_sec: always(integerSchema('Seconds of rental.', 3600)),
   expected_uses: sometimes(integerSchema('As sent. Absent when it was not.', 1)),
   price_sun: always(integerSchema('Price in sun. Authoritative.', 2_925_000)),
@@ -39,6 +54,7 @@ export const QUOTE_ANSWER = answerSchema<QuoteBody>({
   ),
   credits: always(integerSchema('Price of an order at this quote, in credits.', 8_775_000)),
   trx_usd: sometimes(decimalSchema('Dollars per TRX. Absent when no fresh rate is known.', 8, '0.30000000')),
+  items: sometimes(itemsSchema()),
   price_per_use_sun: sometimes(
     integerSchema('Price divided by expected_uses, in sun, rounded up. Absent when that was not sent.', 2_925_000),
   ),

@@ -10,7 +10,7 @@ import {
   textSchema,
   type Operation,
 } from '../../platform/http/openapi/openapi.js';
-import { QUOTE_ANSWER, exampleQuote, feeLimitCappedSchema } from '../quotes/quote.openapi.js';
+import { exampleQuote, feeLimitCappedSchema } from '../quotes/quote.openapi.js';
 import { EXAMPLE_PARAMETER, SimulateRequest, type SimulationBody } from './simulate.dto.js';
 
 const yes = (description: string) => ({ type: 'boolean', const: true, description });
@@ -68,7 +68,7 @@ const SIMULATION_ANSWER = answerSchema<SimulationBody>({
     ),
   ),
   quote: sometimes({
-    ...QUOTE_ANSWER,
+    $ref: '#/components/schemas/Quote',
     description: 'A redeemable quote, if requested and the call succeeds.',
   }),
   quote_error: sometimes(

@@ -1,6 +1,7 @@
 // One order for energy, bandwidth and the activation of its receiver: one charge, delivered only when every part is, and
 // returned as a whole, except for an activation that the chain has.
 import 'reflect-metadata';
+import type { OrderBody } from '../../../src/modules/orders/orders.dto.js';
 import { newOwner } from '../../support/chain/order-chain.js';
 import {
   balance,
@@ -19,6 +20,7 @@ import {
   api,
   clearFixture,
   closeFixture,
+  customer,
   devnet,
   dueAgain,
   loseLeases,
@@ -56,6 +58,22 @@ it('delivers energy and bandwidth as one order, and takes both back at its end',
   const delivered = await bundleOf(key);
   expect(delivered.delivered_energy).toBeGreaterThanOrEqual(65_000n);
   expect(delivered.delivered_bandwidth).toBeGreaterThanOrEqual(10_000n);
+  const shown = (await customer.get(`/v1/orders/${key}`)).body as OrderBody;
+  expect(shown).toMatchObject({
+    energy: 65_000,
+    bandwidth: 10_000,
+    delivered_bandwidth: Number(delivered.delivered_bandwidth),
+    items: [
+      { kind: 'energy', amount: 65_000, price_sun: 2_470_000, credits: 7_410_000 },
+      { kind: 'bandwidth', amount: 10_000, price_sun: 7_000_000, credits: 21_000_000 },
+    ],
+  });
+  expect(
+    shown.delegations!.map(({ resource, energy, bandwidth }) => [resource, typeof energy, typeof bandwidth]),
+  ).toEqual([
+    [undefined, 'number', 'undefined'],
+    ['BANDWIDTH', 'undefined', 'number'],
+  ]);
   expect(await delegatedOnChain(receiver, 'energy')).toBeGreaterThan(0);
   expect(await delegatedOnChain(receiver, 'bandwidth')).toBeGreaterThan(0);
   await step(worker, SOLID_LAG + 1);
@@ -163,6 +181,10 @@ describe('an order that cannot be delivered completely', () => {
     expect(await legsOf(key)).toEqual(['activation reclaimed', 'rental released', 'bandwidth released']);
     expect(await entriesOf(key)).toEqual(['charge -32010000', 'refund 28410000']);
     expect(before - (await balance())).toBe(3_600_000n);
+    const shown = (await customer.get(`/v1/orders/${key}`)).body as OrderBody;
+    expect(shown).toMatchObject({ credits: 32_010_000, kept_credits: 3_600_000, delegations: [] });
+    expect(shown.items!.at(-1)).toEqual({ kind: 'activation', amount: 1, price_sun: 1_200_000, credits: 3_600_000 });
+    expect(shown.txid).toMatch(/^[0-9a-f]{64}$/);
     await worker.poolSync().syncWallet(pool.address);
     expect(await faults()).toEqual([]);
   });
