@@ -66,6 +66,11 @@ export interface Counted {
   readonly keys: readonly Buffer[];
 }
 
+/** A guess at a password. `networks`: the part that was counted for the networks of an unknown device. */
+export interface CountedPassword extends Counted {
+  readonly networks: Counted;
+}
+
 /** The person and device behind a guess. */
 export interface Guesser {
   readonly audience: Audience;
@@ -91,13 +96,17 @@ export class Guesses {
   }
 
   /** Counts a guess at a password. Throws 429 if a budget is spent; the guess counts anyway. */
-  async countPasswordGuess(guesser: Guesser): Promise<Counted> {
-    return this.spendBudgets(this.budgetsOfPassword(guesser));
+  async countPasswordGuess(guesser: Guesser): Promise<CountedPassword> {
+    const { knownDevice, address } = guesser;
+    const networks = knownDevice === undefined ? this.budgetsOfNetworks('address', address) : [];
+    // Networks first: once their budget is spent, invented accounts leave no rows.
+    const counted = await this.spendBudgets([...networks, this.budgetOfPassword(guesser)]);
+    return { ...counted, networks: { keys: networks.map(({ key }) => key) } };
   }
 
-  /** Returns the budgets of a password guess, to return the guess once the code is right too. */
-  passwordKeys(guesser: Guesser): Counted {
-    return { keys: this.budgetsOfPassword(guesser).map(({ key }) => key) };
+  /** Returns the part that was counted for the account or the device, to return it once the code is right too. */
+  ownKeys(guesser: Guesser): Counted {
+    return { keys: [this.budgetOfPassword(guesser).key] };
   }
 
   /** Counts a guess at a code, in the same way. */
@@ -154,14 +163,10 @@ export class Guesses {
     return gone?.count === FORGET_BATCH;
   }
 
-  /** Check the address first: once its budget is spent, invented accounts leave no rows. */
-  private budgetsOfPassword(guesser: Guesser) {
-    return guesser.knownDevice === undefined
-      ? [
-          ...this.budgetsOfNetworks('address', guesser.address),
-          this.budgetOf('account', guesser.audience, guesser.email),
-        ]
-      : [this.budgetOf('device', guesser.audience, guesser.email, guesser.knownDevice)];
+  private budgetOfPassword({ audience, email, knownDevice }: Guesser) {
+    return knownDevice === undefined
+      ? this.budgetOf('account', audience, email)
+      : this.budgetOf('device', audience, email, knownDevice);
   }
 
   private signed(device: string, personId: string, credentials: number): string {

@@ -8,7 +8,7 @@ import type { Audience } from '../../domain/audience.js';
 import { ConsoleError } from '../../domain/console-error.js';
 import { recordAct } from '../../platform/database/audit-log.js';
 import { Database } from '../../platform/database/database.js';
-import { Guesses, type Counted, type Guesser } from './guesses.js';
+import { Guesses, type CountedPassword, type Guesser } from './guesses.js';
 import { networkOf } from '../../platform/http/pipeline/source-address.js';
 import { Passwords } from './passwords.js';
 import type { PasswordSlot } from './password-queue.js';
@@ -85,7 +85,7 @@ export class SignIn {
     email: string,
     person: { readonly id: string; readonly credentials: number } | undefined,
     visitor: Visitor,
-  ): Promise<{ readonly device: string | undefined; readonly counted: Counted }> {
+  ): Promise<{ readonly device: string | undefined; readonly counted: CountedPassword }> {
     const device = this.guesses.knownDevice(visitor.deviceCookie, person);
     return { device, counted: await this.guesses.countPasswordGuess(guesser(visitor, email, device)) };
   }
@@ -103,14 +103,17 @@ export class SignIn {
   async begin(
     person: Pick<PersonRow, 'id' | 'email' | 'credentials'>,
     visitor: Visitor,
-    { device, counted }: { readonly device?: string | undefined; readonly counted?: Counted } = {},
+    { device, counted }: { readonly device?: string | undefined; readonly counted?: CountedPassword } = {},
   ): Promise<SignedIn> {
     const begun = await this.sessions.begin(person, visitor);
     if (begun === undefined) throw wrongCredentials();
     const { token, stage } = begun;
-    if (stage === 'second_factor') return { token };
-    // With a second factor the guess counts until the code is right too: a known password must not allow endless code
-    // guesses.
+    if (stage === 'second_factor') {
+      // For the account it counts until the code is right too: a known password must not allow endless code guesses.
+      // The code may come from another address, which must not regain the guess of this one.
+      if (counted !== undefined) await this.guesses.returnGuess(counted.networks);
+      return { token };
+    }
     if (counted !== undefined) await this.guesses.returnGuess(counted);
     await this.noteSignIn(person.id, person.email, visitor);
     return { token, deviceCookie: this.newDeviceCookie(device, person) };
@@ -139,7 +142,7 @@ export class SignIn {
     const token = await this.sessions.renew(session.id, 'signed_in', true);
     if (token === undefined) throw new ConsoleError('SIGN_IN', 'This attempt has ended. Sign in again.');
     await this.guesses.returnGuess(counted);
-    await this.guesses.returnGuess(this.guesses.passwordKeys(who));
+    await this.guesses.returnGuess(this.guesses.ownKeys(who));
     await this.noteSignIn(session.person_id, session.email, visitor);
     return { token, deviceCookie: this.newDeviceCookie(device, knownBy(session)) };
   }

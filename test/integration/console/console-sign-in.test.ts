@@ -170,6 +170,22 @@ describe('guesses', () => {
   );
 
   it(
+    'of one address are not forgotten for a code that another address’s sign-in waited for',
+    async () => {
+      const account = await owner();
+      const [crowd, elsewhere] = [merchants.browser('203.0.113.10'), outsider()];
+      for (let guess = 1; guess <= 60; guess += 1) await signIn(crowd, `of-${guess.toString()}@example.org`, 'guess');
+      await signIn(elsewhere, account.email);
+      crowd.cookies.set('merchant-session', tokenOf(elsewhere));
+      const code = (await codesAnew(merchants, account))();
+      const { body } = await crowd.post('/api/sign-in/second-factor', { code });
+      expect(body).toMatchObject({ stage: 'signed_in' });
+      expect((await signIn(merchants.browser('203.0.113.10'), 'more@example.org', 'guess')).status).toBe(429);
+    },
+    LIMIT_MS,
+  );
+
+  it(
     'are forgotten after their window, however many there are',
     async () => {
       await merchants.database.query(`INSERT INTO sign_in_guess (key, guesses, window_ends)

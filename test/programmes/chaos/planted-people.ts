@@ -100,6 +100,17 @@ export const PLANTED_PEOPLE: readonly PlantedBug[] = [
     test: integration('console/console-sign-in')('of one IPv6 /56 count together, whatever their /64'),
   },
   {
+    name: 'a code gives a guess back to the address that it comes from',
+    changes: one(
+      'modules/people/guesses.ts',
+      'return { keys: [this.budgetOfPassword(guesser).key] };',
+      "return { keys: [this.budgetOfPassword(guesser), ...this.budgetsOfNetworks('address', guesser.address)].map(({ key }) => key) };",
+    ),
+    test: integration('console/console-sign-in')(
+      'of one address are not forgotten for a code that another address’s sign-in waited for',
+    ),
+  },
+  {
     name: 'a comma before three digits is thousands',
     changes: one('domain/typed-amount.ts', '(points === 1 || commas > 1)', '(points === 1 || commas > 0)'),
     test: unit('domain/typed-amount')('with a sentence'),
