@@ -2,6 +2,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Response } from 'express';
 import { isPending } from '../../domain/order-state.js';
+import { withDeadline } from '../../platform/support/clock.js';
 import { OrdersByKey } from './order-rows.js';
 import { orderBody, type OrderBody } from './orders.dto.js';
 import type { Accepted } from './purchase.js';
@@ -12,6 +13,9 @@ export interface OrderAnswer {
   readonly body: OrderBody;
   readonly isReplay: boolean;
 }
+
+/** Limit of the read after a wait. */
+const READ_LIMIT_MS = 1000;
 
 @Injectable()
 export class OrderAnswers {
@@ -34,8 +38,9 @@ export class OrderAnswers {
     const body = orderBody(row);
     if (waitSec <= 0 || !isPending(row.status)) return { body, isReplay };
     await this.orderWaits.waitForOutcome(projectId, row.id, waitSec);
-    // The order is taken. If it cannot be read again, answer with its known state.
-    const latest = await this.find(projectId, row.key).catch(() => undefined);
+    // The order is taken. If it cannot be read again in time, answer with its known state.
+    const found = withDeadline(this.find(projectId, row.key), READ_LIMIT_MS, 'the order after the wait');
+    const latest = await found.catch(() => undefined);
     return { body: latest ?? body, isReplay };
   }
 }

@@ -15,8 +15,11 @@ interface Waiter {
   readonly release: () => void;
 }
 
-/** A block takes 3 s, so callers do not notice a tenth of a second. Without waiters the process does not read. */
-const READ_EVERY_MS = 100;
+/**
+ * A block takes 3 s, so callers do not notice a tenth of a second. Without waiters the process does not read. A slow
+ * read is not waited for: waiters whose time is over are released beside it.
+ */
+const LOOK_EVERY_MS = 100;
 /** Above these limits a wait is not granted, and the answer is immediate. One project cannot use all places. */
 const WAITERS_MAX = 2000;
 const WAITERS_PER_PROJECT = 500;
@@ -26,6 +29,7 @@ export class OrderWaits implements OnModuleDestroy {
   private readonly waiters = new Set<Waiter>();
   private readonly counts = new Map<string, number>();
   private timer: NodeJS.Timeout | undefined;
+  private isReading = false;
   private isStopping = false;
 
   constructor(
@@ -49,7 +53,7 @@ export class OrderWaits implements OnModuleDestroy {
   releaseAll(): void {
     this.isStopping = true;
     clearTimeout(this.timer);
-    for (const waiter of this.waiters) this.release(waiter);
+    this.releaseMatching(() => true);
   }
 
   onModuleDestroy(): void {
@@ -59,27 +63,30 @@ export class OrderWaits implements OnModuleDestroy {
   private schedule(): void {
     if (this.timer !== undefined || this.waiters.size === 0 || this.isStopping) return;
     this.timer = setTimeout(() => {
-      void this.releaseArrived().finally(() => {
-        this.timer = undefined;
-        this.schedule();
-      });
-    }, READ_EVERY_MS);
+      this.timer = undefined;
+      const now = monotonicMs();
+      this.releaseMatching(({ deadlineMs }) => deadlineMs <= now);
+      if (!this.isReading) void this.releaseArrived();
+      this.schedule();
+    }, LOOK_EVERY_MS);
   }
 
   private async releaseArrived(): Promise<void> {
-    let arrived = new Set<bigint>();
+    this.isReading = true;
     try {
       const ids = [...new Set([...this.waiters].map((waiter) => waiter.orderId))];
       const rows = await this.database.query<{ id: bigint }>(FIND_ARRIVED, [ids]);
-      arrived = new Set(rows.map((row) => row.id));
+      const arrived = new Set(rows.map((row) => row.id));
+      this.releaseMatching(({ orderId }) => arrived.has(orderId));
     } catch (error) {
       this.log.warn({ err: error }, 'failed to look up orders of waiting callers; will retry');
+    } finally {
+      this.isReading = false;
     }
-    const now = monotonicMs();
-    for (const waiter of this.waiters) {
-      if (!arrived.has(waiter.orderId) && waiter.deadlineMs > now) continue;
-      this.release(waiter);
-    }
+  }
+
+  private releaseMatching(matches: (waiter: Waiter) => boolean): void {
+    for (const waiter of this.waiters) if (matches(waiter)) this.release(waiter);
   }
 
   private release(waiter: Waiter): void {

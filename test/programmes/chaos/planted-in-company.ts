@@ -26,6 +26,26 @@ export const PLANTED_IN_COMPANY: readonly PlantedBug[] = [
     ),
   },
   {
+    name: 'a slow database holds an answer longer than asked',
+    changes: one(
+      'modules/orders/order-waits.ts',
+      'this.releaseMatching(({ deadlineMs }) => deadlineMs <= now);',
+      'if (!this.isReading) this.releaseMatching(({ deadlineMs }) => deadlineMs <= now);',
+    ),
+    test: inTest(
+      'integration/orders/order-waits',
+      'an answer is held no longer than asked, even while the database does not answer',
+    ),
+  },
+  {
+    name: 'a held answer waits for its last read for as long as the database takes',
+    changes: one('modules/orders/order-answers.ts', 'READ_LIMIT_MS = 1000;', 'READ_LIMIT_MS = 60_000;'),
+    test: inTest(
+      'integration/orders/order-waits',
+      'an answer is held no longer than asked, even while the database does not answer',
+    ),
+  },
+  {
     name: 'a compensation is booked again under its own number',
     changes: one('modules/billing/compensation.ts', 'const wanted = number ?? count + 1;', 'const wanted = count + 1;'),
     test: inTest(
