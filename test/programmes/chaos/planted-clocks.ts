@@ -9,6 +9,7 @@ const RATES = 'modules/deposits/rate-history.ts';
 const leases = (title: string): NamedTest => ({ file: 'integration/database/clock-leases.test.ts', title });
 const jumps = (title: string): NamedTest => ({ file: 'integration/database/clock-jumps.test.ts', title });
 const deposits = (title: string): NamedTest => ({ file: 'integration/deposits/deposits-clock.test.ts', title });
+const retention = (title: string): NamedTest => ({ file: 'integration/database/clock-retention.test.ts', title });
 const waits = (title: string): NamedTest => ({ file: 'integration/database/clock-waits.test.ts', title });
 const money = (title: string): NamedTest => ({ file: 'integration/billing/money-edges.test.ts', title });
 const END_LATER_TIMES = 'await tx.query(END_LATER_TIMES, [setBackSec + (sinceMs ?? 0) / 1000]);';
@@ -302,5 +303,23 @@ export const PLANTED_CLOCKS: readonly PlantedBug[] = [
       'const sinceMs = this.checkedAtMs === undefined ? undefined : atMs - this.checkedAtMs; this.checkedAtMs = atMs;',
     ),
     test: jumps('an outage of the database is no jump of its clock'),
+  },
+  {
+    name: 'deliveries that a later clock dated keep those after them',
+    changes: one(
+      'modules/sender/endpoint-watch.ts',
+      'WHERE created_at <= $3::timestamptz ORDER BY id LIMIT $2',
+      'ORDER BY id LIMIT $2',
+    ),
+    test: retention('deliveries dated by a clock a year ahead keep no older ones'),
+  },
+  {
+    name: 'an event that a later clock dated keeps those after it',
+    changes: one(
+      'modules/events/retention.ts',
+      'CASE WHEN b.at <= $3::timestamptz THEN b.at',
+      'CASE WHEN true THEN b.at',
+    ),
+    test: retention('events dated by a clock a year ahead are deleted with those after them'),
   },
 ];

@@ -66,11 +66,7 @@ const EDGES: readonly PlantedBug[] = [
   },
   {
     name: 'an event that gets its position late is kept for ever',
-    changes: one(
-      'modules/events/retention.ts',
-      ' AND (e.type IS NULL OR e.position IS NOT NULL) AS is_over',
-      ' AS is_over',
-    ),
+    changes: one('modules/events/retention.ts', 'b.is_numbered AND CASE WHEN b.at', 'CASE WHEN b.at'),
     test: {
       file: 'integration/events/events.test.ts',
       title: 'an old event that waits for its position keeps it and its payload, and is deleted once numbered',
