@@ -238,9 +238,15 @@ it('does not return again what a lost return already paid to the address', async
   await signAndSend({ path: transaction.path, rawDataHex: transaction.raw_data_hex });
   await settle();
   await follow();
+  const txid = createHash('sha256').update(Buffer.from(transaction.raw_data_hex, 'hex')).digest('hex');
   const refused = await give();
   expect(refused.code).toBe(1);
-  expect(refused.err).toContain(
-    createHash('sha256').update(Buffer.from(transaction.raw_data_hex, 'hex')).digest('hex'),
-  );
+  expect(refused.err).toContain(txid);
+  // Also once its purpose is known.
+  const [, finding = ''] = /verify explain (\w+)/.exec(refused.err) ?? [];
+  const explained = await commandLine('verify', 'explain', finding, '--reason', 'a return whose record was lost');
+  expect(explained.code).toBe(0);
+  const again = await give();
+  expect(again.code).toBe(1);
+  expect(again.err).toContain(`The transaction ${txid} moved the same amount`);
 });
