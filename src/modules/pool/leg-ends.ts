@@ -62,7 +62,8 @@ export class LegEnds {
     });
     if (judged.least === 0n) {
       throw new OperatorError(
-        `The chain still shows all stake that open orders delegate from ${leg.address} to ${leg.receive_address}. ` +
+        `The chain still shows all ${resourceOf(leg.kind).toLowerCase()} that open orders delegate from ${leg.address} to ` +
+          `${leg.receive_address}. ` +
           'Nothing was changed. The worker reclaims it by itself.',
       );
     }
