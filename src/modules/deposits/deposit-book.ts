@@ -107,12 +107,16 @@ export class DepositBook {
    */
   async decideWaiting(fence: bigint): Promise<number> {
     await this.recordParked(fence);
-    await this.blacklist.read(await this.addressesOf(sums.WAITING_ADDRESSES, [WAITING_BATCH]));
+    const waiting = await this.readWaiting();
+    await this.blacklist.read([
+      ...waiting.flatMap(({ asset, address }) => (asset === 'USDT' ? [address] : [])),
+      ...(await this.addressesOf(sums.WAITING_ADDRESSES, [WAITING_BATCH])),
+    ]);
     return this.database.transaction(async (tx) => {
       if ((await this.blockCursor.lockUnderLease(tx, fence)) === undefined) return 0;
       const batch = new DepositBatch(tx);
       await this.smallDeposits.advance(tx, batch);
-      const rows = await this.lockWaiting(tx);
+      const rows = await this.lockWaiting(tx, waiting);
       for (const row of rows) {
         const candidate = candidateOf(row);
         const decision = await this.depositJudge.decide(tx, batch, candidate);
@@ -125,11 +129,15 @@ export class DepositBook {
     });
   }
 
-  /** Locks the next round of deposits whose missing rate has arrived. Skips rows that others have locked. */
-  private async lockWaiting(tx: Transaction): Promise<readonly sql.DepositRow[]> {
-    const params = [WAITING_BATCH, PEG_MIN, this.decidedTo];
-    const rows = await tx.query<{ id: bigint; project_id: string }>(sql.WAITING, params);
+  /** Returns the next round of deposits whose missing rate has arrived. */
+  private async readWaiting(): Promise<readonly sql.WaitingRow[]> {
+    const rows = await this.database.query<sql.WaitingRow>(sql.WAITING, [WAITING_BATCH, PEG_MIN, this.decidedTo]);
     this.decidedTo = rows.length < WAITING_BATCH ? 0n : (rows.at(-1)?.id ?? 0n);
+    return rows;
+  }
+
+  /** Locks those that still wait. Skips rows that others have locked. */
+  private async lockWaiting(tx: Transaction, rows: readonly sql.WaitingRow[]): Promise<readonly sql.DepositRow[]> {
     const claimed = await claimProjects(
       tx,
       rows.map((row) => row.project_id),
@@ -140,7 +148,7 @@ export class DepositBook {
 
   /** Takes in parked payments whose locks are gone: a bounded number, in rotation. */
   private async recordParked(fence: bigint): Promise<void> {
-    await this.blacklist.read(await this.addressesOf(PARKED_ADDRESSES, [PARKED_BATCH]));
+    await this.blacklist.read(await this.addressesOf(PARKED_ADDRESSES, [this.unparkedTo, PARKED_BATCH]));
     await this.database.transaction(async (tx) => {
       if ((await this.blockCursor.lockUnderLease(tx, fence)) === undefined) return;
       const parked = await nextParked(tx, this.unparkedTo, PARKED_BATCH);

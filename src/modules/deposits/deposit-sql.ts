@@ -140,10 +140,12 @@ export const WAITING = {
       SELECT v.asset, v.reason, (SELECT r.minute FROM asset_rate r
           WHERE r.asset = v.asset AND r.rate_e8 >= v.lowest AND r.minute <= ${KNOWN_BY} ORDER BY r.minute DESC LIMIT 1) AS minute
         FROM (VALUES ('TRX', 'no_rate', 0), ('USDT', 'no_rate', 0), ('USDT', 'below_peg', $2::bigint)) v (asset, reason, lowest))
-    SELECT d.id, d.project_id FROM deposit d JOIN newest n ON n.asset = d.asset AND n.reason = d.reason
+    SELECT d.id, d.project_id, d.asset, d.address FROM deposit d JOIN newest n ON n.asset = d.asset AND n.reason = d.reason
      WHERE d.status = 'pending' AND d.reason IN ('no_rate', 'below_peg') AND n.minute >= date_trunc('minute', d.block_at)
        AND d.id > $3 ORDER BY d.id LIMIT $1`,
 };
+
+export type WaitingRow = Pick<DepositRow, 'id' | 'project_id' | 'asset' | 'address'>;
 
 /** Locks the deposits $1 of the projects $2 that still wait. Skips rows that others have locked. */
 export const LOCK_WAITING = {

@@ -26,10 +26,10 @@ const NEXT_PARKED = {
 
 const UNPARK = { name: 'unpark_payments', text: `DELETE FROM parked_payment WHERE id = ANY ($1::bigint[])` };
 
-/** The addresses to which parked USDT was paid. */
+/** The addresses to which the next parked USDT was paid. $1: id after which to continue, $2: limit. */
 export const PARKED_ADDRESSES = {
   name: 'parked_addresses',
-  text: `SELECT DISTINCT address FROM (SELECT address FROM parked_payment WHERE asset = 'USDT' ORDER BY id LIMIT $1) p`,
+  text: `SELECT DISTINCT address FROM (SELECT address FROM parked_payment WHERE asset = 'USDT' AND id > $1 ORDER BY id LIMIT $2) p`,
 };
 
 interface ParkedRow {

@@ -151,9 +151,9 @@ export const RATE_SMALL_ONES = {
        ORDER BY block_at LIMIT $4 FOR UPDATE SKIP LOCKED))`,
 };
 
-/** Addresses with USDT payments that wait for a rate. */
+/** Addresses with small USDT payments that wait for a rate. */
 export const WAITING_ADDRESSES = {
   name: 'waiting_deposit_addresses',
   text: `SELECT DISTINCT address FROM (SELECT address FROM deposit
-      WHERE status = 'pending' AND asset = 'USDT' AND (reason IN ('no_rate', 'below_peg') OR ${UNRATED}) LIMIT $1) w`,
+      WHERE asset = 'USDT' AND ${UNRATED} ORDER BY block_at LIMIT $1) w`,
 };

@@ -101,4 +101,17 @@ export const PLANTED_TOKENS: readonly PlantedBug[] = [
     ),
     test: acts('the doctor names the owner’s settings, and the reason why transfers cannot be measured'),
   },
+  {
+    name: 'the blacklist is not asked about payments that waited for a rate',
+    changes: one(
+      'modules/deposits/deposit-book.ts',
+      `asset === 'USDT' ? [address] : []`,
+      `asset === 'TRX' ? [address] : []`,
+    ),
+    test: {
+      file: 'integration/deposits/deposits-listed.test.ts',
+      title:
+        'a payment that waited for a rate is held for its blacklisted address, though many of another project wait too',
+    },
+  },
 ];
