@@ -252,7 +252,7 @@ export class Database implements Queryable, OnApplicationBootstrap, OnApplicatio
    * connection after any error, so every refusal would cost a new backend.
    */
   async query<R extends object = Row>(statement: Statement | string, params: readonly unknown[] = []): Promise<R[]> {
-    if (this.isInTransaction()) return this.transaction(async (tx) => tx.query<R>(statement, params));
+    if (this.isInTransaction()) return repeated(async () => this.attempt(async (tx) => tx.query<R>(statement, params)));
     return repeated(async () =>
       this.onConnection(async (client, spoil) => {
         try {
