@@ -179,10 +179,11 @@ export async function recordClosedOrders(tx: Queryable, orderIds: readonly bigin
 
 const UNDO = {
   name: 'undo_order',
-  text: `UPDATE open_orders SET undoing = true WHERE id = $1 AND fence = $2 AND NOT settled AND ${RECOVERY_IS_DONE} RETURNING id`,
+  text: `UPDATE open_orders SET undoing = true
+    WHERE id = $1 AND fence = $2 AND status <> 'delivered' AND NOT settled AND ${RECOVERY_IS_DONE} RETURNING id`,
 };
 
-/** Marks a claimed order as being undone, even if parts of it still arrive. */
+/** Marks a claimed order as being undone, even if parts of it still arrive. Not if a block delivered it meanwhile. */
 export async function markUndoing(database: Queryable, order: OrderClaim): Promise<void> {
   await database.query(UNDO, [order.id, order.fence]);
 }

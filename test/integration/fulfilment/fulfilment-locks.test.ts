@@ -116,3 +116,19 @@ it('a rental that gets no further top-up does not keep rentals of other receiver
   }
   await byHand('DELETE FROM reclaim_usage', []);
 });
+
+it('an order that a block delivers after it was claimed is not marked as being undone', async () => {
+  const worker = await SteppedWorker.open();
+  const key = await rent(receivers[0]!);
+  await mine();
+  await worker.followChain();
+  await worker.advance();
+  const { id } = await orderOf(key);
+  const claimed = await dueAgain(worker, id);
+  await mine();
+  await worker.followChain();
+  expect(await orderOf(key)).toMatchObject({ status: 'delivered' });
+  await worker.orderTermination().undo(claimed);
+  const [order] = await api.database.query<{ undoing: boolean }>('SELECT undoing FROM orders WHERE id = $1', [id]);
+  expect(order).toEqual({ undoing: false });
+});

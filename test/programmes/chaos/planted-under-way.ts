@@ -8,6 +8,11 @@ const ofLocks = (title: string): NamedTest => ({ file: 'integration/fulfilment/f
 
 export const PLANTED_UNDER_WAY: readonly PlantedBug[] = [
   {
+    name: 'an order that a block has delivered is marked as being undone',
+    changes: one(ORDERS, "AND status <> 'delivered' AND NOT settled AND", 'AND NOT settled AND'),
+    test: ofLocks('an order that a block delivers after it was claimed is not marked as being undone'),
+  },
+  {
     name: 'a rental with a new top-up is due only once its worker releases it',
     changes: one(ORDERS, 'coalesce(o.next_run_at, clock_timestamp()) ELSE', 'o.next_run_at ELSE'),
     test: {
