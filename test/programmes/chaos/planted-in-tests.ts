@@ -82,7 +82,10 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
       `leg.status === 'active' && liveTx(leg, 'activate')?.status === 'solid';`,
       `leg.status === 'active';`,
     ),
-    test: bundles('is returned except for a final activation, and says so'),
+    test: {
+      file: 'unit/fulfilment/plan.test.ts',
+      title: 'waits for the fate of its activation before the refund',
+    },
   },
   {
     name: 'an order is delivered without its bandwidth',
