@@ -24,12 +24,10 @@ const RESERVE_TOP_UP = {
 /** Reserves further legs for what an undelivered rental lacks. Throws a refusal without capacity. */
 export async function reserveMissing(
   tx: Queryable,
-  owner: LegOwner,
-  missing: readonly PartReservation[],
+  { id, receiver }: LegOwner,
+  { kind, amountSun, slackSun }: PartReservation,
 ): Promise<void> {
-  const [first, ...more] = missing;
-  if (first === undefined || more.length > 0) return reserveFurther(tx, owner, missing);
-  await tx.query(RESERVE_TOP_UP, [owner.id, first.kind, owner.receiver, first.amountSun, first.slackSun]);
+  await tx.query(RESERVE_TOP_UP, [id, kind, receiver, amountSun, slackSun]);
 }
 
 /** The limit of legs counts from the existing ones: a move or a top-up may be spread over as many legs as an order. */
@@ -152,7 +150,7 @@ const START_WAITS = {
     SELECT order_id FROM open_leg WHERE id = ANY ($1::bigint[]) AND kind = 'activation' AND status = 'active')`,
 };
 
-/** Restarts the age of reserved legs whose orders' activations are among these active legs. */
+/** Restarts the age of the reserved legs of orders with an activation among these active legs. */
 export async function startWaitsAfterActivation(tx: Queryable, legIds: readonly bigint[]): Promise<void> {
   await tx.query(START_WAITS, [legIds]);
 }
@@ -173,7 +171,7 @@ const RECLAIM = {
   text: `UPDATE open_leg SET status = 'reclaimed', changed_at = clock_timestamp() WHERE id = ANY ($1::bigint[]) AND status = 'reclaiming'`,
 };
 
-/** Marks legs as reclaimed whose undelegations are solid. */
+/** Marks legs with solid undelegations as reclaimed. */
 export async function markLegsReclaimed(tx: Queryable, legIds: readonly bigint[]): Promise<void> {
   await tx.query(RECLAIM, [legIds]);
 }
@@ -206,7 +204,7 @@ const KEEP_ACTIVATIONS = {
     WHERE order_id = ANY ($1::bigint[]) AND kind = 'activation' AND status = 'active'`,
 };
 
-/** Closes the activations of rentals whose activations are final. The database rejects it for any other. */
+/** Closes the final activations of these rentals. The database rejects one that is not final. */
 export async function closeActivationsOf(tx: Queryable, orderIds: readonly bigint[]): Promise<void> {
   await tx.query(KEEP_ACTIVATIONS, [orderIds]);
 }

@@ -39,27 +39,23 @@ export class TopUps {
     }
   }
 
-  /** Returns the capacity for what an undelivered order lacks of each resource. */
-  private missingOf(order: ClaimedOrder, ratio: NetworkTotals): PartReservation[] {
+  /** Returns the capacity for the missing energy of an undelivered order; for its missing bandwidth if only that lacks. */
+  private missingOf(order: ClaimedOrder, ratio: NetworkTotals): PartReservation {
     const { marginBps } = this.config.pool;
     const energy = ((order.energy ?? 0n) - energyOf(order)) as Energy;
-    const units = (order.bandwidth ?? 0n) - bandwidthOf(order);
-    const parts: PartReservation[] = [];
     if (energy > 0n) {
-      parts.push({
+      return {
         kind: 'rental',
         amountSun: sunForEnergy(energy, ratio, marginBps),
         slackSun: sunOfOneEnergy(ratio),
-      });
+      };
     }
-    if (units > 0n) {
-      parts.push({
-        kind: 'bandwidth',
-        amountSun: sunForBandwidth(units, ratio, marginBps),
-        slackSun: sunOfOneUnit(ratio),
-      });
-    }
-    return parts;
+    const units = (order.bandwidth ?? 0n) - bandwidthOf(order);
+    return {
+      kind: 'bandwidth',
+      amountSun: sunForBandwidth(units, ratio, marginBps),
+      slackSun: sunOfOneUnit(ratio),
+    };
   }
 
   private async topUpRunningRental(pass: AdvancePass, order: ClaimedOrder, ratio: EnergyRatio): Promise<void> {

@@ -224,8 +224,8 @@ export class OrderTermination {
     await flagForAttention(this.database, order);
   }
 
-  /** Reserves further legs for the missing energy and bandwidth. Returns false if the pool lacks capacity. */
-  async reserveTopUp(order: ClaimedOrder, missing: readonly PartReservation[]): Promise<boolean> {
+  /** Reserves further legs for what an undelivered order lacks. Returns false if the pool lacks capacity. */
+  async reserveTopUp(order: ClaimedOrder, missing: PartReservation): Promise<boolean> {
     try {
       await this.database.transaction(async (tx) => {
         if (!(await lockClaimedOrder(tx, order))) return;
