@@ -60,7 +60,7 @@ export interface DeliveredOrder {
   readonly age_sec: number;
 }
 
-/** Marks those orders as delivered whose legs are all active with the sold energy. Returns them. */
+/** Marks orders as delivered if all their legs are active with what was sold. Returns them. */
 export async function deliverOrders(tx: Queryable, orderIds: readonly bigint[]): Promise<DeliveredOrder[]> {
   return tx.query<DeliveredOrder>(DELIVER, [orderIds]);
 }
@@ -83,17 +83,19 @@ const SETTLE = {
     WHERE o.id = ANY ($1::bigint[]) AND o.status = 'delivered' AND NOT o.settled AND NOT EXISTS (
       SELECT FROM open_leg l WHERE l.order_id = o.id AND l.status <> 'released' AND NOT EXISTS (
         SELECT FROM open_chain_tx t WHERE t.leg_id = l.id AND t.purpose <> 'reclaim' AND t.status = 'solid'))
-    RETURNING o.id, o.kind, extract(epoch FROM clock_timestamp() - o.created_at)::float8 AS age_sec`,
+    RETURNING o.id, o.kind = 'rental' AND o.activation_credits IS NOT NULL AS has_activation,
+      extract(epoch FROM clock_timestamp() - o.created_at)::float8 AS age_sec`,
 };
 
 export interface SettledOrder {
   readonly id: bigint;
-  readonly kind: OrderKind;
+  /** True for a rental that activated its receiver. */
+  readonly has_activation: boolean;
   /** Seconds since acceptance. */
   readonly age_sec: number;
 }
 
-/** Settles those delivered orders whose deliveries are all solid. Returns them. */
+/** Settles delivered orders if all their deliveries are solid. Returns them. */
 export async function settleOrders(tx: Queryable, orderIds: readonly bigint[]): Promise<SettledOrder[]> {
   return tx.query<SettledOrder>(SETTLE, [orderIds]);
 }
@@ -119,7 +121,7 @@ export interface ReclaimedOrder {
   readonly late_sec: number | null;
 }
 
-/** Records the end of those delivered rentals of which every leg's undelegation is in a block. Returns them. */
+/** Records the end of delivered rentals if the undelegations of all their legs are in blocks. Returns them. */
 export async function recordReclaimedOrders(tx: Queryable, orderIds: readonly bigint[]): Promise<ReclaimedOrder[]> {
   return tx.query<ReclaimedOrder>(RECLAIM, [orderIds]);
 }
@@ -163,7 +165,7 @@ const END_ORDERS = `UPDATE open_orders o SET reclaimed_at = s.at, needs_attentio
   WHERE o.id = s.order_id AND o.status = 'delivered'
   RETURNING o.id, o.project_id, o.request_id, extract(epoch FROM s.at - o.ends_at)::float8 AS late_sec`;
 
-/** An order whose last open leg was closed. */
+/** An order that has no open leg left. */
 export interface EndedOrder {
   readonly id: bigint;
   readonly project_id: string;
@@ -172,7 +174,7 @@ export interface EndedOrder {
   readonly late_sec: number;
 }
 
-/** Records the end of those delivered rentals whose legs are all reclaimed or closed by foreign acts. Returns them. */
+/** Records the end of delivered rentals if all their legs are reclaimed or closed by foreign acts. Returns them. */
 export async function recordClosedOrders(tx: Queryable, orderIds: readonly bigint[]): Promise<EndedOrder[]> {
   return tx.query<EndedOrder>(END_ORDERS, [orderIds]);
 }

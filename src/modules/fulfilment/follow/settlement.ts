@@ -359,8 +359,8 @@ async function recordSolid(tx: Queryable, final: readonly WaitingTx[], block: Bl
   const returned = moved.filter((entry) => entry.purpose === 'reclaim').map((entry) => entry.leg_id);
   if (returned.length > 0) await markLegsReclaimed(tx, returned);
   const settled = returned.length < moved.length ? await settleOrders(tx, orders) : [];
-  const rentals = settled.filter(({ kind }) => kind === 'rental').map(({ id }) => id);
-  if (rentals.length > 0) await closeActivationsOf(tx, rentals);
+  const activated = settled.filter((order) => order.has_activation).map(({ id }) => id);
+  if (activated.length > 0) await closeActivationsOf(tx, activated);
   await finishOrders(tx, orders);
   return { orders: locked, moved, settled };
 }
