@@ -22,7 +22,7 @@ export async function forEachConcurrently<T>(
 }
 
 /** Runs all works in their order, even if one fails. Then throws the first error. */
-export async function runEach(works: readonly (() => Promise<void>)[]): Promise<void> {
+export async function runEach(works: readonly (() => Promise<unknown>)[]): Promise<void> {
   let failure: { readonly error: unknown } | undefined;
   for (const work of works) {
     try {

@@ -269,7 +269,7 @@ export const PLANTED_CLOCKS: readonly PlantedBug[] = [
   },
   {
     name: 'a clock that was wrong for a moment gives a daily cap twice',
-    changes: one(WATCH, 'await this.database.query(RECOUNT, [project]).catch', 'await Promise.resolve(project).catch'),
+    changes: one(WATCH, '() => this.database.query(RECOUNT, [project])', '() => Promise.resolve(project)'),
     test: money('for a moment does not give caps twice'),
   },
   {
@@ -283,7 +283,11 @@ export const PLANTED_CLOCKS: readonly PlantedBug[] = [
   },
   {
     name: 'a project whose rows are held keeps others from being counted again',
-    changes: one(WATCH, '.catch((error: unknown) => faults.push(error))', ''),
+    changes: one(
+      WATCH,
+      'await runEach(row.projects.map((project) => () => this.database.query(RECOUNT, [project])));',
+      'for (const project of row.projects) await this.database.query(RECOUNT, [project]);',
+    ),
     test: money('counts for every project, although another session holds the balance of one'),
   },
   {

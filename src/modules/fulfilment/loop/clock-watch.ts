@@ -5,6 +5,7 @@
  */
 import { Injectable } from '@nestjs/common';
 import { monotonicMs } from '../../../platform/support/clock.js';
+import { runEach } from '../../../platform/support/concurrency.js';
 import { Config } from '../../../platform/config/config.js';
 import { ABSENCE_MAX_MS, JUMP_MIN_MS } from '../../../platform/database/confirmed-clock.js';
 import { Database, isDatabaseAway, type Queryable } from '../../../platform/database/database.js';
@@ -78,7 +79,8 @@ export class ClockWatch {
     const check = await this.database
       .transaction(async (tx) => this.followClock(tx, sinceMs))
       .catch(async (error: unknown) => {
-        // It locks rows of many tables, which other processes may hold for long. Due work must not wait for them.
+        // Ending the later times locks rows of many tables, which other processes may hold for long. Due work must not
+        // wait for them.
         if (!isDatabaseAway(error)) await this.database.transaction(async (tx) => this.wakeAfterStep(tx));
         throw error;
       });
@@ -95,11 +97,7 @@ export class ClockWatch {
   async recountSpending(): Promise<void> {
     const [row] = await this.database.query<{ jump: string; projects: readonly string[] }>(UNCOUNTED);
     if (row === undefined) return;
-    const faults: unknown[] = [];
-    for (const project of row.projects) {
-      await this.database.query(RECOUNT, [project]).catch((error: unknown) => faults.push(error));
-    }
-    if (faults.length > 0) throw faults[0];
+    await runEach(row.projects.map((project) => () => this.database.query(RECOUNT, [project])));
     await this.database.query(MARK_COUNTED, [row.jump]);
   }
 
