@@ -52,19 +52,14 @@ export function addPriceCommands(program: Command, context: CliContext): void {
         const feeSun = (await feesOf(parts))?.energyFeeSun;
         const row = { durationMaxSec, sunPerEnergy };
         const doubts = slipsIn(row, { unit: 'energy', rows: await parts.get(Prices).list() }, feeSun);
-        if (doubts.length > 0 && options.force !== true) {
-          throw new OperatorError(`${doubts.join(' ')} Nothing was changed. Pass --force to set the price anyway.`);
-        }
+        assertNoDoubts(doubts, options);
         const before = await parts.get(Prices).set(durationMaxSec, sunPerEnergy, act);
         context.print(`Selling ${text} (before: ${before?.toString() ?? 'no row'}).`, {
           duration_max_sec: durationMaxSec,
           sun_per_energy: sunPerEnergy,
           sun_per_energy_before: before ?? null,
         });
-        for (const doubt of doubts) context.warn(doubt);
-        if (feeSun === undefined) {
-          context.warn('The chain did not answer, so the price was not compared with its burn price.');
-        }
+        warnOf(context, doubts, feeSun !== undefined);
       });
     });
   addBandwidthCommand(price, context);
@@ -114,20 +109,26 @@ async function setBandwidthPrice(context: CliContext, options: BandwidthOptions)
     const feeSun = (await feesOf(parts))?.transactionFeeSunPerByte;
     const table = bandwidthTable(await parts.get(Prices).list());
     const doubts = price === null ? [] : slipsIn({ durationMaxSec, sunPerEnergy: price }, table, feeSun);
-    if (doubts.length > 0 && options.force !== true) {
-      throw new OperatorError(`${doubts.join(' ')} Nothing was changed. Pass --force to set the price anyway.`);
-    }
+    assertNoDoubts(doubts, options);
     const before = await parts.get(Prices).setBandwidth(durationMaxSec, price, act);
     context.print(`Selling ${text} (before: ${before?.toString() ?? 'none'}).`, {
       duration_max_sec: durationMaxSec,
       sun_per_bandwidth: price,
       sun_per_bandwidth_before: before,
     });
-    for (const doubt of doubts) context.warn(doubt);
-    if (price !== null && feeSun === undefined) {
-      context.warn('The chain did not answer, so the price was not compared with its burn price.');
-    }
+    warnOf(context, doubts, price === null || feeSun !== undefined);
   });
+}
+
+/** Throws OperatorError if a new price may be a mistake, unless it is forced. */
+function assertNoDoubts(doubts: readonly string[], { force }: { readonly force?: true }): void {
+  if (doubts.length === 0 || force === true) return;
+  throw new OperatorError(`${doubts.join(' ')} Nothing was changed. Pass --force to set the price anyway.`);
+}
+
+function warnOf(context: CliContext, doubts: readonly string[], isCompared: boolean): void {
+  for (const doubt of doubts) context.warn(doubt);
+  if (!isCompared) context.warn('The chain did not answer, so the price was not compared with its burn price.');
 }
 
 /** Returns the chain's fees; undefined while no node answers. */
