@@ -242,7 +242,8 @@ it('a reclaim waits while no node answers for the receiver’s energy, for a lim
   full.rest();
 });
 
-it('a reclaim whose block is reverted, and which comes into another one, counts once', async () => {
+/** Uses energy of two rentals of one receiver, and waits until the reclaim of the shorter one is in a block. */
+async function reclaimedInBlock() {
   const worker = await SteppedWorker.open();
   const caller = nextCaller();
   const running = await settled(worker, caller.address, 30_000, LONG_SEC);
@@ -252,6 +253,11 @@ it('a reclaim whose block is reverted, and which comes into another one, counts 
   await worker.followChain();
   await worker.reclaimEnded();
   await goOnUntil(worker, 'the reclaim in a block', async () => (await statusesOf(ended, 'reclaim'))[0] === 'included');
+  return { worker, caller, running, ended };
+}
+
+it('a reclaim whose block is reverted, and which comes into another one, counts once', async () => {
+  const { worker, caller, running } = await reclaimedInBlock();
   await devnet.control('fork', { depth: 1 });
   await mine(2);
   await worker.followChain();
@@ -262,15 +268,7 @@ it('a reclaim whose block is reverted, and which comes into another one, counts 
 });
 
 it('the usage that a reclaim leaves is weighed again after its block is reverted', async () => {
-  const worker = await SteppedWorker.open();
-  const caller = nextCaller();
-  const running = await settled(worker, caller.address, 30_000, LONG_SEC);
-  const ended = await settled(worker, caller.address, 60_000, SHORT_SEC);
-  await spend(caller, 11);
-  await mine(SHORT_SEC / 3 + 1);
-  await worker.followChain();
-  await worker.reclaimEnded();
-  await goOnUntil(worker, 'the reclaim in a block', async () => (await statusesOf(ended, 'reclaim'))[0] === 'included');
+  const { worker, caller, running, ended } = await reclaimedInBlock();
   await worker.topUp();
   await worker.advance();
   expect(await topUpsOf(running)).toMatchObject([{ status: 'placed' }]);
