@@ -23,7 +23,7 @@ interface PricedTable {
   readonly rows: readonly PriceRow[];
 }
 
-/** Returns the prices of bandwidth as a table of its own, in the place of those of energy. */
+/** Returns the prices of bandwidth as a table that has them in the place of those of energy. */
 export function bandwidthTable(rows: readonly PriceRow[]): PricedTable {
   return {
     unit: 'bandwidth',

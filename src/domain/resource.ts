@@ -1,6 +1,6 @@
 import type { LegKind } from './order-state.js';
 
-/** A resource of the chain that is delegated: each (wallet, receiver, resource) is a delegation of its own. */
+/** A resource of the chain that is delegated: each (wallet, receiver, resource) is a separate delegation. */
 export type Resource = 'ENERGY' | 'BANDWIDTH';
 
 export const RESOURCES: readonly Resource[] = ['ENERGY', 'BANDWIDTH'];

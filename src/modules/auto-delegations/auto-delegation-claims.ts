@@ -204,7 +204,7 @@ export class AutoDelegationClaims {
     return this.claim(CLAIM_DUE, limit);
   }
 
-  /** Claims rows whose turn in the slow round has come, in the same way. */
+  /** Claims the next rows of the slow round, in the same way. */
   async claimInRound(limit: number): Promise<ClaimedAutoDelegation[]> {
     return this.claim(CLAIM_IN_ROUND, limit);
   }

@@ -129,7 +129,7 @@ export class DepositBook {
     });
   }
 
-  /** Returns the next round of deposits whose missing rate has arrived. */
+  /** Returns the next round of deposits that waited for a rate which is known now. */
   private async readWaiting(): Promise<readonly sql.WaitingRow[]> {
     const rows = await this.database.query<sql.WaitingRow>(sql.WAITING, [WAITING_BATCH, PEG_MIN, this.decidedTo]);
     this.decidedTo = rows.length < WAITING_BATCH ? 0n : (rows.at(-1)?.id ?? 0n);

@@ -102,7 +102,7 @@ export async function checkPrices(
   return findings.length > 0 ? findings : [ok('prices', 'Every price is below the price of burning.')];
 }
 
-/** Returns the rows whose bandwidth costs as much as burning it. */
+/** Returns a warning for each row with bandwidth that costs as much as burning it. */
 function doubtsOfBandwidth(rows: readonly PriceRow[], feeSunPerByte: bigint): DoctorFinding[] {
   const { rows: priced, unit } = bandwidthTable(rows);
   return priced.flatMap((row) => {

@@ -1,4 +1,4 @@
-/** SQL that finds running rentals whose receiver lost energy by the reclaim of another rental. */
+/** SQL that finds running rentals that lost energy by the reclaim of another rental of their receiver. */
 import { TOP_UP_LEGS_MAX } from '../../domain/order-state.js';
 
 /** Reclaims of rentals that ended together are weighed together, unless one of them takes longer. */
@@ -9,7 +9,7 @@ export const TOP_UP_COUNT = `(SELECT count(*) FROM open_leg x WHERE x.order_id =
 
 /**
  * For each receiver with unweighed reclaims, the rental that carries its top-ups; the same rule as `carrierOf`. $3: the
- * chain time that the rental must outlast. Without a limit: a receiver whose rental gets no more must take no other's
+ * chain time that the rental must outlast. Without a limit: a receiver that gets no more top-ups must take no other's
  * place.
  */
 export const LOST = `SELECT c.* FROM (

@@ -168,7 +168,7 @@ export async function claimShortRentals(
 
 const MAY_BE_TOPPED_UP = `next_run_at IS NULL AND ${IS_FREE} AND ${TOP_UP_IS_DUE}`;
 
-/** Running rentals that end after $3 and whose receiver lost energy by the reclaim of another rental. */
+/** Running rentals that end after $3 and lost energy by the reclaim of another rental of their receiver. */
 const CLAIM_LOST = {
   name: 'claim_lost',
   text: `WITH due AS (
@@ -179,7 +179,7 @@ const CLAIM_LOST = {
   UPDATE open_orders o ${CLAIMED}`,
 };
 
-/** Claims up to `limit` running rentals whose receivers lost energy by reclaims of other rentals. */
+/** Claims up to `limit` running rentals that lost energy by reclaims of other rentals of their receivers. */
 export async function claimRentalsWithLosses(
   database: Queryable,
   leaseSec: number,

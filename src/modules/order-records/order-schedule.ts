@@ -77,7 +77,7 @@ const WAKE_SHORT = {
           AND NOT EXISTS (SELECT FROM open_leg WHERE order_id = o.id AND status = 'placed'))`,
 };
 
-/** Makes placed orders due whose legs are all on chain, or whose activation is and nothing else was sent. */
+/** Makes placed orders due if all their legs are on chain, or their activation is and nothing else was sent. */
 export async function wakeShortOrders(tx: Queryable, orderIds: readonly bigint[]): Promise<void> {
   await tx.query(WAKE_SHORT, [orderIds]);
 }
@@ -87,7 +87,7 @@ const REVERTED_DUE = {
   text: `UPDATE open_orders SET reclaimed_at = NULL, next_run_at = clock_timestamp() WHERE id = ANY ($1::bigint[])`,
 };
 
-/** Makes orders due of which a transaction's block was reverted. Their rentals have not ended. */
+/** Makes orders due after a block with one of their transactions was reverted. Their rentals have not ended. */
 export async function wakeRevertedOrders(tx: Queryable, orderIds: readonly bigint[]): Promise<void> {
   await tx.query(REVERTED_DUE, [orderIds]);
 }
@@ -96,7 +96,7 @@ export async function wakeRevertedOrders(tx: Queryable, orderIds: readonly bigin
 const WAKE_REST = `UPDATE open_orders SET next_run_at = clock_timestamp()
   WHERE id = ANY ($1::bigint[]) AND (undoing OR next_run_at IS NOT NULL) AND reclaimed_at IS NULL`;
 
-/** Makes orders due of which a foreign act ended some legs. */
+/** Makes orders due after a foreign act ended some of their legs. */
 export async function wakeOrdersWithOpenLegs(tx: Queryable, orderIds: readonly bigint[]): Promise<void> {
   await tx.query(WAKE_REST, [orderIds]);
 }
@@ -117,7 +117,7 @@ const WAKE_RECLAIMS = {
     WHERE o.id = v.id`,
 };
 
-/** Makes orders due whose reclaims these wallets could not sign. */
+/** Makes orders due that wait for a signature of these wallets on a reclaim. */
 export async function wakeUnsignedReclaims(database: Queryable, walletIds: readonly number[]): Promise<void> {
   await database.query(WAKE_RECLAIMS, [walletIds]);
 }

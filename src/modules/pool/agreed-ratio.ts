@@ -1,6 +1,6 @@
 /**
- * The network's totals that decide how much stake a delegation needs. Remembers the last totals that enough nodes
- * agreed on. One node's answer is accepted while it stays near them; a larger step needs agreement.
+ * The network's totals that decide how much stake a delegation needs. Remembers the last totals that enough nodes agreed
+ * on. One node's answer is accepted while it stays near them; a larger step needs agreement.
  */
 import { ChainUnavailableError } from '../../platform/chain/errors.js';
 import type { TronNode } from '../../platform/chain/node.js';
@@ -73,14 +73,14 @@ function totalsOf({
 /** Returns true if both give a stake the same energy and the same bandwidth to within one hundredth. */
 function isNear(one: NetworkTotals, other: NetworkTotals): boolean {
   return (
-    isStep(one.totalEnergyLimit * other.totalEnergyWeight, other.totalEnergyLimit * one.totalEnergyWeight) &&
+    isClose(one.totalEnergyLimit * other.totalEnergyWeight, other.totalEnergyLimit * one.totalEnergyWeight) &&
     // A chain on which nobody has staked for bandwidth.
     ((one.totalNetWeight === 0n && other.totalNetWeight === 0n) ||
-      isStep(one.totalNetLimit * other.totalNetWeight, other.totalNetLimit * one.totalNetWeight))
+      isClose(one.totalNetLimit * other.totalNetWeight, other.totalNetLimit * one.totalNetWeight))
   );
 }
 
-function isStep(a: bigint, b: bigint): boolean {
+function isClose(a: bigint, b: bigint): boolean {
   const apart = a > b ? a - b : b - a;
   return b > 0n && apart * 100n <= b * STEP_PERCENT;
 }

@@ -27,7 +27,7 @@ export interface WalletView {
   readonly pause_reason: string | null;
   readonly staked_sun: bigint;
   readonly delegated_sun: bigint;
-  /** Held for orders whose delegation is not in a block yet. */
+  /** Held for orders without a delegation in a block yet. */
   readonly reserved_sun: bigint;
   /** Own stake whose energy was used; it recovers within a day. */
   readonly recovering_sun: bigint;

@@ -1,6 +1,6 @@
 /**
- * Computes how much less of a resource is delegated to a receiver than open legs hold there. The figure is exact if no transaction is
- * pending, else two bounds. Surplus of one delegation of a pair must not hide a deficit of another.
+ * Computes how much less of a resource is delegated to a receiver than open legs hold there. The figure is exact if no
+ * transaction is pending, else two bounds. Surplus of one delegation of a pair must not hide a deficit of another.
  */
 import { delegationKind, type Resource } from '../../domain/resource.js';
 import { NodeError } from '../../platform/chain/errors.js';

@@ -58,7 +58,7 @@ export function priceBandwidth(
   );
 }
 
-/** A rental whose time is extended. */
+/** A rental that gets additional time. */
 export interface SoldRental {
   readonly energy: bigint;
   /** Units of bandwidth beside the energy; null if none. */

@@ -88,7 +88,7 @@ export class SalesTerms implements SaleBounds, OnModuleInit, BeforeApplicationSh
     return this.poolSun?.energy;
   }
 
-  /** The same for bandwidth, of which wallets keep a part for their own transactions. */
+  /** The same for bandwidth. Wallets keep a part of it for their own transactions. */
   get poolBandwidthStakeSun(): Sun | undefined {
     return this.poolSun?.bandwidth;
   }

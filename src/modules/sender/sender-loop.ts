@@ -18,7 +18,7 @@ const BUSY_MS = 20;
 const RETRY_MS = 1000;
 /** Rest of an endpoint whose host or address is busy: its free slots are a second ahead then. */
 const BUSY_REST_MS = 500;
-/** Rest of an endpoint whose due deliveries could not be read, regardless of new ones. */
+/** Rest of an endpoint after its due deliveries could not be read, regardless of new ones. */
 const UNREAD_REST_MS = 30_000;
 /** Failures of individual reads after which the cause is not the endpoint. */
 const UNREAD_MAX = 3;

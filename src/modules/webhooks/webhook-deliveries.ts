@@ -199,7 +199,7 @@ export class WebhookDeliveries {
     });
   }
 
-  /** Runs `work` on an enabled endpoint and returns the delivery whose id it returns. */
+  /** Runs `work` on an enabled endpoint and returns the delivery with the id that it returns. */
   private async act(
     projectId: string,
     webhookId: string,

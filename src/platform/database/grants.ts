@@ -240,7 +240,7 @@ const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>
     console_operator: READ,
     reports: READ,
   },
-  // Migrations write the canaries; each process opens those of its own keys.
+  // Migrations write the canaries; each process opens those of its keys.
   key_canary: {
     api: READ,
     worker: READ,

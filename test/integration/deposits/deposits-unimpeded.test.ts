@@ -54,7 +54,7 @@ it('an address that a failover put in the place of a lost one is read', async ()
   expect(await creditedTo(to)).toBe(60_000_000n);
 });
 
-/** Adds final transactions whose receipts are to be looked up, with the ids 01…01, 02…02 and so on. */
+/** Adds final transactions without known receipts, with the ids 01…01, 02…02 and so on. */
 const withoutCosts = (count: number): Promise<void> =>
   byRestore(
     `INSERT INTO open_chain_tx (order_id, leg_id, purpose, attempt, wallet_id, status, txid, raw_data, ref_block_number,

@@ -168,7 +168,7 @@ describe('a witness whose solid head stands still while the other’s moves', ()
     const key = await sent(worker);
     await mine(60);
     let claimed = 0;
-    // The chain stalls. One node claims a block of its own at the head's height, and that the delivery is final.
+    // The chain stalls. One node invents a block at the head's height, and claims that the delivery is final.
     solid.before = async (path, body): Promise<Meddling> => {
       if (path !== 'walletsolidity/getblock') return undefined;
       const { id_or_num: id } = JSON.parse(body) as { id_or_num?: string };

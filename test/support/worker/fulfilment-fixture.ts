@@ -381,7 +381,7 @@ export async function closeFixture(): Promise<void> {
   await store.drop();
 }
 
-/** Returns an order whose delegation was sent and is in no block yet. */
+/** Returns an order with a sent delegation that is in no block yet. */
 export async function sentOrder(worker: SteppedWorker, receiver = receivers[0]!): Promise<string> {
   const key = await rent(receiver);
   await mine();

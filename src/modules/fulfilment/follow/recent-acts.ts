@@ -1,7 +1,6 @@
 /**
- * Delegations and undelegations of our wallets in the newest blocks, as the follower reads them. Added to the
- * solid amount of a delegation, they give its exact amount at a height. A node's head state alone changes with every
- * block.
+ * Delegations and undelegations of our wallets in the newest blocks, as the follower reads them. Added to the solid
+ * amount of a delegation, they give its exact amount at a height. A node's head state alone changes with every block.
  */
 import { Injectable } from '@nestjs/common';
 import type { Block } from '../../../platform/chain/block.js';

@@ -70,7 +70,7 @@ interface ReclaimRow {
   block_number: bigint;
   block_at: Date;
   leg_id: bigint;
-  /** Null if the reclaim ends a delegation whose transaction is unknown. */
+  /** Null if the transaction of the delegation is unknown. */
   delivered_in: bigint | null;
 }
 
@@ -115,7 +115,7 @@ function toRental(row: RentalRow): RunningRental {
   };
 }
 
-/** Returns the delegations of both, each once: one whose reclaim is not final yet counts as still there. */
+/** Returns the delegations of both, each once: until its reclaim is final, a delegation is in both. */
 function deliveriesOf(reclaims: readonly ReclaimRow[], standing: readonly DeliveryRow[]): ReceiverDelivery[] {
   const ended = reclaims.flatMap(({ leg_id: legId, taken_energy: energy, delivered_in: block }) =>
     block === null ? [] : { leg_id: legId, energy, block_number: block },

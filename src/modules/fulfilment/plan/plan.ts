@@ -37,7 +37,7 @@ export interface Plan {
   readonly move: readonly ClaimedLeg[];
   /** Legs that can no longer deliver. Their capacity is returned. */
   readonly release: readonly ClaimedLeg[];
-  /** Legs whose delivery must not be sent any more. */
+  /** Legs that must not be delivered any more. */
   readonly unwanted: ReadonlySet<ClaimedLeg>;
   /** True if all legs are active but hold less energy or bandwidth than was sold. */
   readonly topUp: boolean;

@@ -1,7 +1,7 @@
 /**
- * Checks delegations on chain before a reclaim. TRON merges all delegations of one resource by one wallet to one receiver. If a foreign
- * act already ended a delegation, undelegating it would take the stake of another order. So before a reclaim is built
- * or sent, the pair's amount on chain must cover all of its open legs, this one included.
+ * Checks delegations on chain before a reclaim. TRON merges all delegations of one resource by one wallet to one
+ * receiver. If a foreign act already ended a delegation, undelegating it would take the stake of another order. So
+ * before a reclaim is built or sent, the pair's amount on chain must cover all of its open legs, this one included.
  */
 import { Injectable } from '@nestjs/common';
 import { ChainUnavailableError, NodeError } from '../../../platform/chain/errors.js';

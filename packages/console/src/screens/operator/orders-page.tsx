@@ -13,7 +13,7 @@ import { explainPath } from '../explain-page.js';
 import { OrderFilter, useOrderFilter } from '../order/order-filter.js';
 import { orderColumns } from '../order/orders-page.js';
 
-/** The project is below the order: a column of its own would not fit a common screen. */
+/** The project is below the order: a separate column would not fit a common screen. */
 function columnsOf(): Column<OperatorOrderLine>[] {
   const [order, ...rest] = orderColumns<OperatorOrderLine>(({ project }) => project.id);
   if (order === undefined) return rest;
