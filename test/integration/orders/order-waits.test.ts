@@ -3,6 +3,7 @@ import { until } from '../../../packages/local/src/wait.js';
 import { makeCustomer } from '../../support/api/factory.js';
 import { openOrderFixture, withKey, type OrderFixture } from '../../support/api/order-fixture.js';
 import { HmacCustomer } from '../../support/api/client.js';
+import { Database } from '../../../src/platform/database/database.js';
 import { asAdmin } from '../../setup/admin.js';
 
 let fixture: OrderFixture;
@@ -16,21 +17,22 @@ afterAll(() => fixture.close());
 it('an answer is held no longer than asked, even while the database does not answer', async () => {
   const { merchant, apiKey } = await makeCustomer(fixture.api);
   const customer = new HmacCustomer(fixture.api.baseUrl, merchant, apiKey);
-  const begunMs = performance.now();
   const body = { receive_address: fixture.receiver(), energy: 65_000 };
   const answering = customer.post('/v1/orders', body, { ...withKey('held'), Prefer: 'wait=2' });
   await asAdmin(fixture.env['DATABASE_URL']!, async (admin) => {
     await until(
       async () =>
         (await admin.query(`SELECT FROM orders WHERE project_id = $1`, [merchant])).rowCount === 1 || undefined,
-      1500,
+      20_000,
       'the order',
     );
     await admin.query('BEGIN');
     await admin.query('LOCK TABLE open_orders IN ACCESS EXCLUSIVE MODE');
-    const answer = await answering;
-    expect([answer.status, answer.body.status]).toEqual([202, 'reserved']);
-    expect(performance.now() - begunMs).toBeLessThan(5000);
+    // It ends with the time limit of every statement.
+    const reading = fixture.api.app.get(Database, { strict: false }).query('SELECT FROM open_orders LIMIT 1');
+    const first = await Promise.race([answering, reading.catch(() => 'the limit of a statement')]);
+    expect(first).toMatchObject({ status: 202, body: { status: 'reserved' } });
     await admin.query('ROLLBACK');
+    await reading.catch(() => undefined);
   });
 });
