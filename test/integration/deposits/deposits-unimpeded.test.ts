@@ -1,6 +1,7 @@
 // Faults elsewhere that must not keep deposits from being read or shown: an address lost in a failover, a receipt that
 // no node answers for, and a head that no two nodes agree on.
 import 'reflect-metadata';
+import { ChainUnavailableError } from '../../../src/platform/chain/errors.js';
 import { BlockFollower } from '../../../src/platform/blocks/block-follower.js';
 import { DepositReader } from '../../../src/modules/deposits/deposit-reader.js';
 import { asAdmin } from '../../setup/admin.js';
@@ -86,10 +87,7 @@ describe('a receipt that every node fails to answer for', () => {
     await payTrx(to, 20_000_000);
     await mine(1);
     await follow();
-    await worker
-      .get(BlockFollower)
-      .workBetweenBlocks()
-      .catch(() => undefined);
+    await expect(worker.get(BlockFollower).workBetweenBlocks()).rejects.toThrow(ChainUnavailableError);
     expect(await depositsOf(to)).toMatchObject([{ status: 'pending', reason: 'not_solid' }]);
   });
 
@@ -122,10 +120,7 @@ it('a head on which no two nodes agree delays no release of held deposits', asyn
   const next = await openWorker({ TRON_FULL_NODE_URLS: `${chain.fullUrl},http://127.0.0.1:1` });
   await freeTurn();
   await follow(next);
-  await next
-    .get(BlockFollower)
-    .workBetweenBlocks()
-    .catch(() => undefined);
+  await expect(next.get(BlockFollower).workBetweenBlocks()).rejects.toThrow(ChainUnavailableError);
   await freeTurn();
   expect(await depositsOf(to)).toMatchObject([{ status: 'credited' }]);
 });
