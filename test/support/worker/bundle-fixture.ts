@@ -8,9 +8,19 @@ import { Market } from '../../../src/modules/quotes/market.js';
 import { SalesTerms } from '../../../src/modules/quotes/sales-terms.js';
 import { findingsOf } from '../../../src/modules/verify/finding.js';
 import { verifyRecords } from '../../../src/modules/verify/verify.js';
+import { until } from '../../../packages/local/src/wait.js';
 import { keepSelling } from '../api/factory.js';
 import { actAs } from '../chain/order-chain.js';
-import { api, customer, devnet, mine, openFixture, pool, type SteppedWorker } from './fulfilment-fixture.js';
+import {
+  api,
+  customer,
+  devnet,
+  mine,
+  openFixture,
+  pool,
+  START_LIMIT_MS,
+  type SteppedWorker,
+} from './fulfilment-fixture.js';
 
 const TRX = 1_000_000;
 const SPARE_TRX = 200_000;
@@ -21,22 +31,16 @@ export async function openBundleFixture(): Promise<void> {
   await stakeForBandwidth();
   await api.database.query(`UPDATE price_row SET sun_per_bandwidth = 700 WHERE duration_max_sec = 3600`);
   const market = api.app.get(Market, { strict: false });
-  await until(() => (market.current().bandwidthRatio?.totalNetWeight ?? 0n) > 0n);
-  await until(() => api.app.get(SalesTerms, { strict: false }).priceRows.some(({ sunPerBandwidth: p }) => p === 700n));
+  const terms = api.app.get(SalesTerms, { strict: false });
+  const isKnown = () => (market.current().bandwidthRatio?.totalNetWeight ?? 0n) > 0n;
+  const isPriced = () => terms.priceRows.some(({ sunPerBandwidth }) => sunPerBandwidth === 700n);
+  await until(() => (isKnown() && isPriced()) || undefined, START_LIMIT_MS, 'the price and the stake of bandwidth');
 }
 
 async function stakeForBandwidth(): Promise<void> {
   const body = { owner_address: pool.address, frozen_balance: BANDWIDTH_STAKED_TRX * TRX, resource: 'BANDWIDTH' };
   await actAs(devnet.fullUrl, pool, 'freezebalancev2', body);
   await mine(3);
-}
-
-async function until(isTrue: () => boolean): Promise<void> {
-  const endsAtMs = Date.now() + 20_000;
-  while (!isTrue()) {
-    if (Date.now() > endsAtMs) throw new Error('it did not become true');
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
 }
 
 export interface BundleRequest {
