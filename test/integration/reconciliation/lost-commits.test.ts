@@ -89,17 +89,14 @@ it('gives up and refunds nothing for earlier claims', async () => {
   expect(await freeSun()).toBeGreaterThan(free);
 });
 
-/** Returns an undone order whose reclaim is in a final block. It was delivered whole for a moment, or never. */
-async function undoneOrder(worker: SteppedWorker, wasWhole: boolean): Promise<string> {
+/** Returns an order of which half arrived, being undone; its reclaim is in a final block. */
+async function undoneOrder(worker: SteppedWorker): Promise<string> {
   const key = await settledOrder(worker, receivers[1]);
-  await byHand(`UPDATE orders SET settled = false, created_at = '2019-12-31' WHERE key = $1`, [key]);
-  if (!wasWhole) {
-    await byHand(
-      `UPDATE orders SET energy = energy * 2, status = 'placed', delivered_at = NULL, ends_at = NULL, delivered_energy = NULL
-        WHERE key = $1`,
-      [key],
-    );
-  }
+  await byHand(
+    `UPDATE orders SET settled = false, created_at = '2019-12-31', energy = energy * 2, status = 'placed',
+      delivered_at = NULL, ends_at = NULL, delivered_energy = NULL WHERE key = $1`,
+    [key],
+  );
   const { id } = await orderOf(key);
   await worker.orderTermination().undo(await dueAgain(worker, id));
   await worker.advancer().advance([await dueAgain(worker, id)]);
@@ -116,15 +113,15 @@ async function loseReturn(key: string, undoing: boolean): Promise<void> {
   await byHand(`UPDATE orders SET undoing = $2, lease_until = NULL WHERE key = $1`, [key, undoing]);
 }
 
-async function isRecalled(wasWhole: boolean): Promise<void> {
+async function isRecalled(isKnown: boolean): Promise<void> {
   const worker = await SteppedWorker.open();
-  const key = await undoneOrder(worker, wasWhole);
-  await loseReturn(key, wasWhole);
+  const key = await undoneOrder(worker);
+  await loseReturn(key, isKnown);
   await worker.followChain();
   await worker.search();
   expect(await api.database.query('SELECT FROM orphan_tx')).toEqual([]);
   expect(await statusesOf(key, 'reclaim')).toEqual(['solid']);
-  expect(await orderOf(key)).toMatchObject({ status: wasWhole ? 'delivered' : 'placed', undoing: true });
+  expect(await orderOf(key)).toMatchObject({ status: 'placed', undoing: true });
   await worker.advancer().advance([await dueAgain(worker, (await orderOf(key)).id)]);
   expect(await orderOf(key)).toMatchObject({ status: 'refunded' });
 }

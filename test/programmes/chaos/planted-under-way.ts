@@ -8,6 +8,11 @@ const ofLocks = (title: string): NamedTest => ({ file: 'integration/fulfilment/f
 
 export const PLANTED_UNDER_WAY: readonly PlantedBug[] = [
   {
+    name: 'an order that a block delivered is planned as one that cannot be delivered',
+    changes: one('modules/fulfilment/plan/plan.ts', "if (order.status === 'delivered') return false;", ''),
+    test: { file: 'unit/fulfilment/plan.test.ts', title: 'is not undone once a block delivered it after all' },
+  },
+  {
     name: 'an order that a block has delivered is marked as being undone',
     changes: one(ORDERS, "AND status <> 'delivered' AND NOT settled AND", 'AND NOT settled AND'),
     test: ofLocks('an order that a block delivers after it was claimed is not marked as being undone'),

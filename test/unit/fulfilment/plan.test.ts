@@ -325,6 +325,11 @@ describe('an order that cannot be delivered', () => {
       [],
     ],
     [
+      'is not undone once a block delivered it after all',
+      order('delivered', [leg('active', [dead(1), dead(2), { status: 'included', attempt: 3 }])]),
+      [],
+    ],
+    [
       'is not undone when legs that died side by side were moved, each once',
       order('placed', [...moved(4), leg('reserved')]),
       ['build delegate#1'],

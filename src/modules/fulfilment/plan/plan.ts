@@ -171,8 +171,9 @@ function isGivenUp(order: ClaimedOrder, leg: ClaimedLeg, unsentMaxSec: number): 
 
 const deliveryDeathsOf = (leg: ClaimedLeg): number => deathsOf(leg, deliveryPurpose(leg));
 
-/** Returns true if the order can no longer be delivered completely. */
+/** Returns true if the order can no longer be delivered completely. A delivered one only if a block is reverted. */
 function isLost(order: ClaimedOrder, unsentMaxSec: number): boolean {
+  if (order.status === 'delivered') return false;
   const movedDeaths = order.legs.reduce((sum, leg) => sum + (leg.status === 'released' ? deliveryDeathsOf(leg) : 0), 0);
   return order.legs.some(
     (leg) =>
