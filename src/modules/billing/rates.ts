@@ -44,8 +44,12 @@ class HeldRateError extends Error {
 }
 
 /** Returns the configured sources. Throws ConfigError for an unknown name, or `static` together with others. */
-function readSources(names: readonly string[]): readonly RateSource[] {
+function readSources({ sources: names, sourceUrls }: Config['rates']): readonly RateSource[] {
   const unique = [...new Set(names)];
+  const others = [...sourceUrls.keys()].filter((name) => rateSource(name) === undefined);
+  if (others.length > 0) {
+    throw new ConfigError([`RATE_SOURCE_URLS must name exchanges of ${RATE_SOURCE_NAMES.join(', ')}`]);
+  }
   if (unique.length === 1 && unique[0] === STATIC) return [];
   const sources = unique.flatMap((name) => rateSource(name) ?? []);
   if (sources.length === 0 || sources.length !== unique.length) {
@@ -67,7 +71,7 @@ export class Rates implements OnModuleInit, BeforeApplicationShutdown {
     database: Database,
     private readonly log: Log,
   ) {
-    this.sources = readSources(config.rates.sources);
+    this.sources = readSources(config.rates);
     this.reading = new SharedReading(database, {
       name: RATE_NAME,
       refreshMs: config.rates.refreshSec * 1000,

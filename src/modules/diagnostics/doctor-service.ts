@@ -122,6 +122,19 @@ export function checkBandwidth(rows: readonly PriceRow[], wallets: readonly Wall
   return [warning('bandwidth', says, todo)];
 }
 
+/** Checks that what is sold by is read again before it is too old. */
+export function checkIntervals({ market, rates }: Config): DoctorFinding[] {
+  const pairs = [
+    ['MARKET_REFRESH_SEC', market.refreshSec, 'MARKET_MAX_AGE_SEC', market.maxAgeSec, 'nothing is sold'],
+    ['RATE_REFRESH_SEC', rates.refreshSec, 'RATE_MAX_AGE_SEC', rates.maxAgeSec, 'no dollars are shown'],
+  ] as const;
+  return pairs.flatMap(([refresh, refreshSec, age, ageSec, effect]) =>
+    refreshSec < ageSec
+      ? []
+      : [warning('intervals', `Between two readings, ${effect}.`, `Set ${refresh} to less than ${age}.`)],
+  );
+}
+
 /** Checks that the exchanges answer and agree. */
 export async function checkRates({ rates }: Config): Promise<DoctorFinding[]> {
   const names = [...new Set(rates.sources)];
@@ -129,9 +142,9 @@ export async function checkRates({ rates }: Config): Promise<DoctorFinding[]> {
     const says = `Charges use a fixed rate of ${rateText(rates.fallback)} USD per TRX.`;
     return [warning('rates', says, 'Name exchanges in RATE_SOURCES, except on a test chain.')];
   }
-  const unknown = names.filter((name) => rateSource(name) === undefined);
+  const unknown = [...names, ...rates.sourceUrls.keys()].filter((name) => rateSource(name) === undefined);
   if (unknown.length > 0) {
-    const todo = `RATE_SOURCES must name ${RATE_SOURCE_NAMES.join(', ')}, or only static.`;
+    const todo = `RATE_SOURCES and RATE_SOURCE_URLS must name ${RATE_SOURCE_NAMES.join(', ')}; RATE_SOURCES alone also static.`;
     return [fault('rates', `These sources are unknown: ${unknown.join(', ')}.`, todo)];
   }
   const answers = await Promise.allSettled(

@@ -16,6 +16,7 @@ import { checkCalls, checkFees } from '../diagnostics/doctor-market.js';
 import {
   checkBandwidth,
   checkHeldRate,
+  checkIntervals,
   checkPrices,
   checkRates,
   checkSecrets,
@@ -76,7 +77,7 @@ async function examine(context: CliContext, patienceMs: number): Promise<DoctorF
   const inside = isReadable
     ? await context.operate((parts) => lookInside(parts)).catch(refusedStart)
     : [warning('other checks', 'Secrets, prices, wallets and work were not checked.', 'Fix the database first.')];
-  return [...database, ...redis, ...nodes, ...rates, ...inside];
+  return [...database, ...redis, ...nodes, ...rates, ...checkIntervals(config), ...inside];
 }
 
 /** An error that keeps other commands and processes from starting is a finding here. */

@@ -161,6 +161,13 @@ export function Url(name: string, schemes: readonly string[]): PropertyDecorator
   );
 }
 
+/** Requires a URL without a path, or with the number of a database as its path. ioredis would select `NaN`. */
+export function RedisDatabase(name: string): PropertyDecorator {
+  return Rule(`${name} must have no path but the number of a database: redis://127.0.0.1:6379/0`, (value) => {
+    return typeof value !== 'string' || /^\/?\d{0,5}$/.test(new URL(value).pathname);
+  });
+}
+
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[?::1\]?)$/;
 
 /** Returns true if only this machine can reach the host. */
@@ -299,6 +306,15 @@ export function IntegerPerUrl(name: string, urls: string, max: number): Property
       isEach(value, (part) => Number(part) <= max),
     ),
   );
+}
+
+/** Requires an integer at most `factor` times the member `other`. */
+export function AtMost(other: string, message: string, factor = 1): PropertyDecorator {
+  return Rule(message, (value, settings) => {
+    const limit: unknown = Reflect.get(settings, other);
+    // An invalid limit has a message of its own.
+    return typeof limit !== 'number' || !(Number(value) > limit * factor);
+  });
 }
 
 /** Requires the same number of values as the member `other`. */

@@ -2,6 +2,7 @@
 import type { RateE8 } from '../../domain/units.js';
 import {
   AsManyAs,
+  AtMost,
   Choice,
   Flag,
   Integer,
@@ -17,6 +18,7 @@ import {
   PostgresUrl,
   Range,
   Rate,
+  RedisDatabase,
   Text,
   Url,
   Urls,
@@ -50,6 +52,7 @@ export class HttpSettings {
   @Integer('REQUEST_TIMEOUT_SEC', { fallback: 15, min: 1, max: 300 })
   declare readonly requestTimeoutSec: number;
 
+  @AtMost('requestTimeoutSec', 'HEADERS_TIMEOUT_SEC must not exceed REQUEST_TIMEOUT_SEC')
   @Integer('HEADERS_TIMEOUT_SEC', { fallback: 10, min: 1, max: 300 })
   declare readonly headersTimeoutSec: number;
 
@@ -136,6 +139,7 @@ export class DatabaseSettings {
 
 /** The Redis server. */
 export class RedisSettings {
+  @RedisDatabase('REDIS_URL')
   @Url('REDIS_URL', ['redis:', 'rediss:'])
   declare readonly url: string;
 
@@ -186,6 +190,7 @@ export class ChainSettings {
   @IntegerPerUrl('TRON_REQUESTS_PER_SEC', 'TRON_FULL_NODE_URLS', 100_000)
   declare readonly requestsPerSec: readonly number[];
 
+  @AtMost('headStallSec', 'TRON_POLL_MS must not exceed TRON_HEAD_STALL_SEC', 1000)
   @Integer('TRON_POLL_MS', { fallback: 1000, min: 20, max: 60_000 })
   declare readonly pollMs: number;
 
@@ -258,6 +263,7 @@ export class MarketSettings {
 
 /** Limits and prices of sales. */
 export class SalesSettings {
+  @AtMost('energyMax', 'ENERGY_MIN must not exceed ENERGY_MAX')
   @Integer('ENERGY_MIN', { fallback: 1000, min: 1, max: 1_000_000_000 })
   declare readonly energyMin: number;
 

@@ -147,6 +147,12 @@ describe('one broken thing is the one reported fault, with what to do', () => {
       /0 of 1/,
     ],
     ['an exchange is unknown', () => ({ RATE_SOURCES: 'mybank' }), /^rates$/, /mybank/],
+    [
+      'the address is an unknown exchange’s',
+      () => ({ RATE_SOURCES: 'binance', RATE_SOURCE_URLS: `binanse=${NOBODY}` }),
+      /^rates$/,
+      /unknown: binanse/,
+    ],
     ['the signer is away', () => ({ SIGNER_SOCKET: join(folder, 'none.sock') }), /^signer$/, /cannot be reached/],
   ];
 
@@ -171,6 +177,18 @@ describe('one broken thing is the one reported fault, with what to do', () => {
         state: 'fault',
         says: expect.stringMatching(says),
         todo: expect.stringMatching(/\w{4}/),
+      },
+    ]);
+  });
+
+  it('what is sold by is too old before it is read again', async () => {
+    const { findings } = await examine({ MARKET_REFRESH_SEC: '60', RATE_REFRESH_SEC: '299' });
+    expect(findings.filter(({ check }) => check === 'intervals')).toEqual([
+      {
+        check: 'intervals',
+        state: 'warning',
+        says: 'Between two readings, nothing is sold.',
+        todo: 'Set MARKET_REFRESH_SEC to less than MARKET_MAX_AGE_SEC.',
       },
     ]);
   });

@@ -199,9 +199,12 @@ it('the API: its port is taken', async () => {
   expect(lineOf(ended)).toMatch(/^Another program already listens on port \d+ of PORT\. Stop it, or choose another/);
 });
 
-it('the API: a source of rates has an unknown name', async () => {
-  const ended = await runToEnd(program('api'), [], { ...env, RATE_SOURCES: 'bank' });
-  expect(lineOf(ended)).toMatch(/^Configuration: RATE_SOURCES must name exchanges of .*binance/);
+it.each([
+  ['RATE_SOURCES', 'bank'],
+  ['RATE_SOURCE_URLS', 'bank=http://127.0.0.1:1'],
+])('the API: %s has an unknown name', async (name, value) => {
+  const ended = await runToEnd(program('api'), [], { ...env, [name]: value });
+  expect(lineOf(ended)).toMatch(new RegExp(`^Configuration: ${name} must name exchanges of .*binance`));
 });
 
 describe('the command line', () => {

@@ -52,7 +52,7 @@ describe('a secret as a file', () => {
 
   it.each(own)('%s can come from one, without its trailing newline', (name) => {
     const isKey = /^(MASTER_KEY|SEAL_KEY_)/.test(name);
-    const value = isKey ? NEXT_KEY : `postgres://energy:secret@127.0.0.1/x`.replace(/^postgres/, scheme(name));
+    const value = isKey ? NEXT_KEY : `${scheme(name)}://energy:secret@127.0.0.1/1`;
     // A process takes either derived keys or a master key.
     const env = name.startsWith('SEAL_KEY') ? { ...derived('cli'), SEAL_KEY_QUOTES: MASTER_KEY } : base();
     const plain = readConfig({ ...env, [name]: value });

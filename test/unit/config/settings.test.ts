@@ -41,6 +41,32 @@ it.each([
   for (const value of values) expect(faultsOf({ [name]: value })).toEqual([`${name} ${message}`]);
 });
 
+it.each<readonly [string, Record<string, string>, string]>([
+  ['sales', { ENERGY_MIN: '5000', ENERGY_MAX: '4999' }, 'ENERGY_MIN must not exceed ENERGY_MAX'],
+  // Node refuses to make such a server.
+  ['limits', { REQUEST_TIMEOUT_SEC: '5' }, 'HEADERS_TIMEOUT_SEC must not exceed REQUEST_TIMEOUT_SEC'],
+  // Between two polls no node would count as moving.
+  ['polls', { TRON_POLL_MS: '30001' }, 'TRON_POLL_MS must not exceed TRON_HEAD_STALL_SEC'],
+])('rejects two %s that contradict each other', (_what, more, message) => {
+  expect(faultsOf(more)).toEqual([message]);
+});
+
+it('accepts two settings at the limit of each other, and reports an invalid limit alone', () => {
+  expect(
+    faultsOf({ ENERGY_MIN: '5000', ENERGY_MAX: '5000', HEADERS_TIMEOUT_SEC: '15', TRON_POLL_MS: '30000' }),
+  ).toEqual([]);
+  expect(faultsOf({ ENERGY_MIN: '5000', ENERGY_MAX: 'x' })).toEqual([
+    'ENERGY_MAX must be an integer from 1 to 100000000000',
+  ]);
+});
+
+it('takes the number of a database as the only path of REDIS_URL', () => {
+  const url = (path: string) => faultsOf({ REDIS_URL: `redis://127.0.0.1:6379${path}` });
+  for (const path of ['', '/', '/0', '/15']) expect(url(path)).toEqual([]);
+  for (const path of ['/cache', '/1x', '/0/1', '/-1'])
+    expect(url(path)).toEqual(['REDIS_URL must have no path but the number of a database: redis://127.0.0.1:6379/0']);
+});
+
 it.each(['DATABASE_URL', 'REDIS_URL', 'TOKEN_CONTRACT', 'TRON_FULL_NODE_URLS', 'TRON_SOLIDITY_NODE_URLS'])(
   'requires %s, and a blank counts as missing',
   (name) => {
