@@ -38,9 +38,6 @@ import { WorkerModule } from './worker.module.js';
 import { setTrap } from '../../platform/database/crash-places.js';
 import { WebhookGauges } from '../../modules/webhooks/webhook-gauges.js';
 
-/** An older sweep means that the worker is stuck, regardless of its own reports. */
-const SWEEP_AGE_MAX_SEC = 10;
-
 const PLACES = {
   ...{ ...WORKER_PLACES, ...DEPOSIT_PLACES, ...STATEMENT_PLACES },
   ...{ ...REFILL_PLACES, ...TEST_ORDER_PLACES },
@@ -73,7 +70,7 @@ async function start(): Promise<void> {
       database: () => checkUsable(database, held),
       working: stopping.check,
       sweep: async () => {
-        if (fulfilment.sweepAgeSec > SWEEP_AGE_MAX_SEC) throw new Error('the sweep stands still');
+        if (fulfilment.isSweepLate) throw new Error('the sweep stands still');
         return Promise.resolve();
       },
       follower: async () => {

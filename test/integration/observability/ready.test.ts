@@ -13,23 +13,23 @@ interface Readiness {
   readonly body: { readonly ready: boolean; readonly failed: string[]; readonly reasons: Record<string, string> };
 }
 
-let test: TestDatabase;
+let database: TestDatabase;
 let members: ServiceProcess[];
 
 beforeAll(async () => {
-  test = await createTestDatabase();
-  const env = settings(test.url);
+  database = await createTestDatabase();
+  const env = settings(database.url);
   expect((await cliWith(env)('migrate')).code).toBe(0);
   members = await Promise.all([startProcess('api', env), startProcess('worker', env)]);
 });
 
 afterAll(async () => {
   await Promise.all(members.map(({ process }) => process.stop()));
-  await test.drop();
+  await database.drop();
 });
 
 const byHand = (text: string, values: unknown[] = []): Promise<unknown> =>
-  asAdmin(test.url, (client) => client.query(text, values));
+  asAdmin(database.url, (client) => client.query(text, values));
 
 async function readiness({ adminUrl }: ServiceProcess): Promise<Readiness> {
   const answer = await fetch(`${adminUrl}/ready`, { signal: AbortSignal.timeout(5000) });
@@ -88,8 +88,8 @@ const CASES: readonly (readonly [string, () => Promise<unknown>, RegExp, () => P
 
 /** Applies to every new session. Open sessions are ended, as when a server becomes a standby. */
 async function asReadOnly(change: string): Promise<void> {
-  const name = new URL(test.url).pathname.slice(1);
-  await asAdmin(test.url, async (client) => {
+  const name = new URL(database.url).pathname.slice(1);
+  await asAdmin(database.url, async (client) => {
     await client.query('SET default_transaction_read_only = off');
     await client.query(`ALTER DATABASE ${name} ${change}`);
     if (change.startsWith('RESET')) return;
@@ -109,4 +109,18 @@ it.each(CASES)('is not ready on a database that %s', async (_what, change, reaso
     await back();
   }
   await allSay(undefined);
+});
+
+test('a worker that sweeps rarely stays ready between two sweeps', async () => {
+  const rare = await startProcess('worker', settings(database.url, { WORKER_SWEEP_MS: '60000' }));
+  try {
+    const age = async (): Promise<true | undefined> => {
+      const metrics = await (await fetch(`${rare.adminUrl}/metrics`)).text();
+      return Number(/^sweep_age_seconds (\S+)/m.exec(metrics)?.[1]) > 10.5 ? true : undefined;
+    };
+    await until(age, 60_000, 'an old sweep');
+    expect((await readiness(rare)).body.failed).toEqual([]);
+  } finally {
+    await rare.process.stop();
+  }
 });

@@ -29,8 +29,10 @@ const RECLAIM_RUNS_MAX = 2;
 const RUN_MAX_MS = 120_000;
 /** Interval between reads of the database's clock. */
 const CLOCK_CHECK_MS = 10_000;
-/** A pass takes well under a second. Above this limit the follower counts as stuck. */
+/** A pass takes well under a second. If it is overdue by more, the follower counts as stuck. */
 const BEHIND_MAX_SEC = 30;
+/** The same limit of the sweep. */
+const SWEEP_LATE_MAX_SEC = 10;
 
 const STOPPING = 'the worker stops; the order is left to another one';
 
@@ -101,13 +103,19 @@ export class FulfilmentLoop {
     return (monotonicMs() - this.sweptAtMs) / 1000;
   }
 
+  /** Returns true if the sweep is stuck, regardless of its own reports. */
+  get isSweepLate(): boolean {
+    return this.sweepAgeSec > this.config.worker.sweepMs / 1000 + SWEEP_LATE_MAX_SEC;
+  }
+
   /**
    * Returns true if the chain's head is known but its blocks are not being recorded. An unknown head does not count:
    * this process cannot fix it.
    */
   get isBehind(): boolean {
     const { followAgeSec, settleAgeSec } = this.follower.lag;
-    return this.chainView.current !== undefined && Math.max(followAgeSec, settleAgeSec) > BEHIND_MAX_SEC;
+    const limitSec = this.config.chain.pollMs / 1000 + BEHIND_MAX_SEC;
+    return this.chainView.current !== undefined && Math.max(followAgeSec, settleAgeSec) > limitSec;
   }
 
   /** A method instead of a property, since the answer may change while a claim is awaited. */
