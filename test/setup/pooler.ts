@@ -63,7 +63,31 @@ interface Pooler {
   stop(): Promise<void>;
 }
 
-export async function startPooler(adminUrl: string, logins: readonly (readonly [string, string])[]): Promise<Pooler> {
+function pooledUrl(adminUrl: string, port: number): string {
+  const pooled = new URL(databaseUrl(adminUrl, 'postgres'));
+  pooled.port = port.toString();
+  return pooled.href;
+}
+
+/** Starts PgBouncer together with the connections of other clients. */
+export async function startCrowdedPooler(adminUrl: string, logins: Logins): Promise<Pooler> {
+  const pooler = await startPooler(adminUrl, logins);
+  try {
+    const crowd = await startCrowd(pooledUrl(adminUrl, pooler.port));
+    return { ...pooler, stop: () => crowd.stop().finally(() => pooler.stop()) };
+  } catch (error) {
+    await pooler.stop();
+    throw error;
+  }
+}
+
+type Logins = readonly (readonly [string, string])[];
+
+export async function startPooler(
+  adminUrl: string,
+  logins: Logins,
+  mode: 'transaction' | 'session' = 'transaction',
+): Promise<Pooler> {
   const admin = new URL(adminUrl);
   const user = await serverUser();
   const dir = await makeServerDir(user);
@@ -79,7 +103,7 @@ listen_port = ${port.toString()}
 unix_socket_dir =
 auth_type = scram-sha-256
 auth_file = ${join(dir, 'users.txt')}
-pool_mode = transaction
+pool_mode = ${mode}
 ignore_startup_parameters = options
 max_client_conn = 1000
 default_pool_size = 30
@@ -99,11 +123,10 @@ server_idle_timeout = 1
     user,
     abandonSignal: 'KILL',
   });
-  const pooled = new URL(databaseUrl(adminUrl, 'postgres'));
-  pooled.port = port.toString();
+  const pooled = pooledUrl(adminUrl, port);
   const answers = async (): Promise<true | undefined> => {
     if (!bouncer.isRunning) throw new Error(`pgbouncer ended at its start:\n${bouncer.tail()}`);
-    return asAdmin(pooled.href, (client) => client.query('SELECT 1')).then(
+    return asAdmin(pooled, (client) => client.query('SELECT 1')).then(
       () => true,
       () => undefined,
     );
@@ -114,8 +137,7 @@ server_idle_timeout = 1
   };
   try {
     await until(answers, READY_LIMIT_MS, 'PgBouncer becoming ready');
-    const crowd = await startCrowd(pooled.href);
-    return { port, stop: () => crowd.stop().finally(stop) };
+    return { port, stop };
   } catch (error) {
     await stop();
     throw error;

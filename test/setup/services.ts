@@ -8,7 +8,7 @@ import { limited } from '../../packages/local/src/wait.js';
 import type * as migrations from '../../src/platform/database/migrate.js';
 import { asAdmin, databaseUrl } from './admin.js';
 import { beginSearch, endSearch } from './canary.js';
-import { isThroughPooler, startPooler } from './pooler.js';
+import { isThroughPooler, startCrowdedPooler } from './pooler.js';
 import { dropLogins, loginPasswords, makeLogins } from './roles.js';
 
 const MIGRATE_LIMIT_MS = 60_000;
@@ -26,7 +26,7 @@ export async function startServices(): Promise<void> {
     process.env['TEST_REDIS_URL'] = redisUrl;
     await makeTemplate(adminUrl, prefix);
     if (isThroughPooler()) {
-      const pooler = await startPooler(adminUrl, loginPasswords(prefix));
+      const pooler = await startCrowdedPooler(adminUrl, loginPasswords(prefix));
       stops.push(() => pooler.stop());
       process.env['TEST_POOLER_PORT'] = pooler.port.toString();
     }

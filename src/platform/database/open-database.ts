@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm';
 import { monotonicMs, sleep } from '../support/clock.js';
 import type { Sealers } from '../support/sealers.js';
-import { reasonOf, StartError } from '../../domain/errors.js';
+import { messageOf, reasonOf, StartError } from '../../domain/errors.js';
 import type { DatabaseSettings } from '../config/settings.js';
 import type { Log } from '../observability/logger.js';
 import { createDataSource, endStartPatience, START_CONNECT_LIMIT_MS } from './data-source.js';
@@ -10,6 +10,8 @@ import { checkSchema } from './database-checks.js';
 import { Database } from './database.js';
 import { databaseFaultOf, databaseFaultText, isDatabaseBusy } from './database-fault.js';
 import { checkKeys } from './key-canaries.js';
+import { HostsClient } from './hosts-client.js';
+import { checkNamedStatements } from './named-statements.js';
 import { checkSession } from './session-check.js';
 
 interface Opening {
@@ -68,6 +70,18 @@ export function replicaSource(
   });
 }
 
+/** Needs a second connection beside the pool, which may have only one; without it, the check is omitted. */
+async function checkNaming({ pool, hosts }: Database): Promise<void> {
+  const beside = new HostsClient({ hosts, connectionTimeoutMillis: START_CONNECT_LIMIT_MS });
+  try {
+    if ((await beside.connect().catch(messageOf)) !== beside) return;
+    const client = await pool.connect();
+    await checkNamedStatements([client, beside]).finally(() => client.release());
+  } finally {
+    await beside.end().catch(messageOf);
+  }
+}
+
 /**
  * Opens the database. Throws StartError if its schema is older than this code, or if its secrets are sealed under other
  * keys.
@@ -102,6 +116,7 @@ export async function openDatabase(
   }
   try {
     const database = new Database(source);
+    if (namedStatements === 'on') await checkNaming(database);
     await checkSession(database);
     await checkSchema(database);
     const missing = await checkKeys(database, sealers.held);

@@ -1,0 +1,78 @@
+// Named statements behind PgBouncer: a start refuses them where the pooler would lose them.
+import { spawnSync } from 'node:child_process';
+import type { DatabaseSettings } from '../../../src/platform/config/settings.js';
+import { Database } from '../../../src/platform/database/database.js';
+import { openDatabase } from '../../../src/platform/database/open-database.js';
+import { Sealers } from '../../../src/platform/support/sealers.js';
+import { fromSetup } from '../../setup/admin.js';
+import { createTestDatabase, type TestDatabase } from '../../setup/database.js';
+import { startPooler } from '../../setup/pooler.js';
+import { asRole, loginPasswords } from '../../setup/roles.js';
+import { openLog } from '../../support/log.js';
+
+const PATH = `${process.env['PATH'] ?? ''}:/usr/sbin`;
+const isThere = spawnSync('pgbouncer', ['--version'], { env: { PATH } }).status === 0;
+
+let database: TestDatabase;
+let adminUrl: string;
+
+beforeAll(async () => {
+  adminUrl = fromSetup('TEST_DATABASE_URL');
+  database = await createTestDatabase();
+});
+
+afterAll(() => database.drop());
+
+async function ask(port: number, namedStatements: 'on' | 'off'): Promise<unknown> {
+  const url = new URL(asRole(database.url, 'worker'));
+  url.host = new URL(adminUrl).host;
+  const directUrl = url.href;
+  url.port = port.toString();
+  const settings: DatabaseSettings = {
+    url: url.href,
+    directUrl,
+    readUrl: undefined,
+    readLagMaxSec: 10,
+    namedStatements,
+    poolMax: 1,
+  };
+  const sealers = new Sealers({ sealKeys: new Map() });
+  const source = await openDatabase(settings, { role: 'worker', sealers, log: openLog('silent') });
+  try {
+    return await new Database(source).query('SELECT 1 AS one');
+  } finally {
+    await source.destroy();
+  }
+}
+
+(isThere ? describe : describe.skip)('PgBouncer', () => {
+  const logins = () => loginPasswords(fromSetup('TEST_DATABASE_PREFIX'));
+
+  test('in transaction mode prevents a start that names statements, and names the settings', async () => {
+    const pooler = await startPooler(adminUrl, logins());
+    try {
+      await expect(ask(pooler.port, 'on')).rejects.toMatchObject({
+        code: 'DATABASE_SETTINGS',
+        message: expect.stringMatching(
+          /^A pooler in transaction mode .* Set PG_NAMED_STATEMENTS=off, and DATABASE_DIRECT_URL/,
+        ),
+      });
+      expect(await ask(pooler.port, 'off')).toEqual([{ one: 1 }]);
+    } finally {
+      await pooler.stop();
+    }
+  });
+
+  test('in session mode keeps them', async () => {
+    const pooler = await startPooler(adminUrl, logins(), 'session');
+    try {
+      expect(await ask(pooler.port, 'on')).toEqual([{ one: 1 }]);
+    } finally {
+      await pooler.stop();
+    }
+  });
+});
+
+test('Postgres itself keeps them, also for a pool of one connection', async () => {
+  expect(await ask(Number(new URL(adminUrl).port), 'on')).toEqual([{ one: 1 }]);
+});
