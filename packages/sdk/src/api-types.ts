@@ -235,6 +235,8 @@ export interface EnergyOrder {
   readonly receive_address: string;
   /** Energy bought. */
   readonly energy: number;
+  /** Units of bandwidth bought beside the energy. Absent without. */
+  readonly bandwidth?: number | undefined;
   /** Seconds of rental. */
   readonly duration_sec: number;
   /** Price in sun. */
@@ -247,8 +249,17 @@ export interface EnergyOrder {
   readonly credits?: number | undefined;
   /** Dollars per TRX used for the price. Absent for a refused order. */
   readonly trx_usd?: string | undefined;
+  /**
+   * The parts of the price: kind, amount, price_sun and credits of each, which add up to those of the whole.
+   * Absent for energy alone.
+   */
+  readonly items?: readonly OrderItem[] | undefined;
   /** Energy at delivery; never less than energy. */
   readonly delivered_energy?: number | undefined;
+  /** Units of bandwidth in the delivering block; never less than bandwidth. */
+  readonly delivered_bandwidth?: number | undefined;
+  /** Credits of a refunded order that were not returned: its activation was made and is final. Otherwise absent. */
+  readonly kept_credits?: number | undefined;
   /** As sent, as in the quote, or as a refill counts them. Otherwise absent. */
   readonly expected_uses?: number | undefined;
   /** Price divided by expected_uses, in sun, rounded up. Absent without them. */
@@ -299,6 +310,13 @@ export type EnergyRentRequest = {
    * days, since used energy recovers within 24 hours. The rental must cost less than burning TRX that often.
    */
   readonly expected_uses?: number | undefined;
+  /**
+   * Units of bandwidth to buy beside the energy, for the same duration. Refused where none is on sale. Has a
+   * minimum price of its own.
+   */
+  readonly bandwidth?: number | undefined;
+  /** True to activate the receiver before anything is delegated to it. Refused if it exists already. */
+  readonly activate?: boolean | null | undefined;
   /** A quote to redeem once, at its price. */
   readonly quote_ref?: string | null | undefined;
   /**
@@ -688,6 +706,8 @@ export interface Limits {
   };
   /** Current cost of burning TRX for one energy, in sun. */
   readonly burn_price_sun_per_energy: number;
+  /** The same for one unit of bandwidth. Absent where none is on sale. */
+  readonly burn_price_sun_per_bandwidth?: number | undefined;
   /** Minimum price of a rental, in sun. */
   readonly price_floor_sun: number;
   /** The price table, shortest duration first, with the amounts on sale now. */
@@ -704,6 +724,12 @@ export interface Limits {
     readonly min_energy?: number | undefined;
     /** Most energy that one order for max_duration_sec can buy now; 0 if none. */
     readonly max_energy: number;
+    /** Sun per unit of bandwidth, which costs at least price_floor_sun. Absent where none is on sale. */
+    readonly sun_per_bandwidth?: number | undefined;
+    /** Least bandwidth worth renting by max_expected_uses. Absent while none is. */
+    readonly min_bandwidth?: number | undefined;
+    /** Most bandwidth that one order for max_duration_sec can buy now beside energy; 0 if none. */
+    readonly max_bandwidth?: number | undefined;
   }[];
   /** The project's rate limits. Orders and their reads have none. */
   readonly rate_limits: {
@@ -768,17 +794,11 @@ export interface Order {
   readonly credits: number;
   /** Dollars per TRX used for the price. */
   readonly trx_usd: string;
-  /** The parts of the price, which add up to price_sun and credits. Absent for energy alone. */
-  readonly items?: readonly {
-    /** The part. */
-    readonly kind: 'energy' | 'bandwidth' | 'activation';
-    /** Energy, units of bandwidth, or 1 activation. */
-    readonly amount: number;
-    /** Its share of price_sun. */
-    readonly price_sun: number;
-    /** Its share of credits. */
-    readonly credits: number;
-  }[] | undefined;
+  /**
+   * The parts of the price: kind, amount, price_sun and credits of each, which add up to those of the whole.
+   * Absent for energy alone.
+   */
+  readonly items?: readonly OrderItem[] | undefined;
   /** Price divided by expected_uses, in sun, rounded up. Absent without them. */
   readonly price_per_use_sun?: number | undefined;
   /**
@@ -899,6 +919,19 @@ export interface Order {
   readonly test?: true | undefined;
 }
 
+export interface OrderItem {
+  /** The part. */
+  readonly kind: 'energy' | 'bandwidth' | 'activation';
+  /** Energy, units of bandwidth, or 1 activation. */
+  readonly amount: number;
+  /** Its share of price_sun. */
+  readonly price_sun: number;
+  /** Its share of credits. */
+  readonly credits: number;
+  /** Present in answers to test projects only. */
+  readonly test?: true | undefined;
+}
+
 export interface OrderPage {
   readonly items: readonly Order[];
   /** The cursor of the next page. Absent on the last page. */
@@ -941,6 +974,13 @@ export type OrderRequest = {
    * days, since used energy recovers within 24 hours. The rental must cost less than burning TRX that often.
    */
   readonly expected_uses?: number | undefined;
+  /**
+   * Units of bandwidth to buy beside the energy, for the same duration. Refused where none is on sale. Has a
+   * minimum price of its own.
+   */
+  readonly bandwidth?: number | undefined;
+  /** True to activate the receiver before anything is delegated to it. Refused if it exists already. */
+  readonly activate?: boolean | null | undefined;
   /** A quote to redeem once, at its price. */
   readonly quote_ref?: string | null | undefined;
 } & ({ readonly quote_ref: string } | { readonly receive_address: string });
@@ -1067,17 +1107,11 @@ export interface Quote {
   readonly credits: number;
   /** Dollars per TRX. Absent when no fresh rate is known. */
   readonly trx_usd?: string | undefined;
-  /** The parts of the price, which add up to price_sun and credits. Absent for energy alone. */
-  readonly items?: readonly {
-    /** The part. */
-    readonly kind: 'energy' | 'bandwidth' | 'activation';
-    /** Energy, units of bandwidth, or 1 activation. */
-    readonly amount: number;
-    /** Its share of price_sun. */
-    readonly price_sun: number;
-    /** Its share of credits. */
-    readonly credits: number;
-  }[] | undefined;
+  /**
+   * The parts of the price: kind, amount, price_sun and credits of each, which add up to those of the whole.
+   * Absent for energy alone.
+   */
+  readonly items?: readonly OrderItem[] | undefined;
   /** Price divided by expected_uses, in sun, rounded up. Absent when that was not sent. */
   readonly price_per_use_sun?: number | undefined;
   /**
@@ -1135,6 +1169,13 @@ export interface QuoteRequest {
    * days, since used energy recovers within 24 hours. The rental must cost less than burning TRX that often.
    */
   readonly expected_uses?: number | undefined;
+  /**
+   * Units of bandwidth to buy beside the energy, for the same duration. Refused where none is on sale. Has a
+   * minimum price of its own.
+   */
+  readonly bandwidth?: number | undefined;
+  /** True to activate the receiver before anything is delegated to it. Refused if it exists already. */
+  readonly activate?: boolean | null | undefined;
   /**
    * Recipient of the upcoming token transfer. The rental is sized by simulating exactly this transfer, and refused
    * with the reason when it would fail. Instead of energy.

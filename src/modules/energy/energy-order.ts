@@ -33,7 +33,10 @@ type SameMembers =
   | 'receive_address'
   | 'price_sun'
   | 'price_trx'
+  | 'bandwidth'
   | 'delivered_energy'
+  | 'delivered_bandwidth'
+  | 'kept_credits'
   | 'settled'
   | 'needs_attention'
   | 'error'
@@ -46,15 +49,16 @@ export interface EnergyOrderBody
   extends
     Pick<OrderBody, SameMembers>,
     Required<Pick<OrderBody, 'energy' | 'duration_sec'>>,
-    Partial<Pick<OrderBody, 'price_usd' | 'credits' | 'trx_usd'>>,
+    Partial<Pick<OrderBody, 'price_usd' | 'credits' | 'trx_usd' | 'items'>>,
     Pick<OrderBody, 'expected_uses' | 'price_per_use_sun' | 'fee_limit_sun' | 'fee_limit_capped'> {
   readonly status: EnergyStatus;
 }
 
-/** Returns the order in the family's members. A refused order omits its charge, which was returned. */
+/** Returns the order in the family's members. A refused order omits its charge, but names the part that was kept. */
 export function energyOrderBody(order: OrderBody): EnergyOrderBody {
-  const { energy, duration_sec, price_usd, credits, trx_usd, delivered_energy, delivered_at, error, error_code } =
+  const { energy, bandwidth, duration_sec, price_usd, credits, trx_usd, items, delivered_at, error, error_code } =
     order;
+  const { delivered_energy, delivered_bandwidth, kept_credits } = order;
   invariant(energy !== undefined && duration_sec !== undefined, 'a rental has energy and a duration');
   const status = STATUS_OF[order.status];
   return {
@@ -63,11 +67,15 @@ export function energyOrderBody(order: OrderBody): EnergyOrderBody {
     status,
     receive_address: order.receive_address,
     energy,
+    ...(bandwidth !== undefined && { bandwidth }),
     duration_sec,
     price_sun: order.price_sun,
     price_trx: order.price_trx,
     ...(status !== 'refused' && { price_usd, credits, trx_usd }),
+    ...(status !== 'refused' && items !== undefined && { items }),
     ...(delivered_energy !== undefined && { delivered_energy }),
+    ...(delivered_bandwidth !== undefined && { delivered_bandwidth }),
+    ...(kept_credits !== undefined && { kept_credits }),
     ...(order.expected_uses !== undefined && { expected_uses: order.expected_uses }),
     ...(order.price_per_use_sun !== undefined && { price_per_use_sun: order.price_per_use_sun }),
     ...(order.fee_limit_sun !== undefined && { fee_limit_sun: order.fee_limit_sun }),

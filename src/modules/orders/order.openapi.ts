@@ -289,7 +289,7 @@ export function describeOrder(): Operation {
     tag: 'Orders',
     summary: 'Buy energy',
     description:
-      "Charges the project's credits and delivers. Send quote_ref, receive_address or both. A refusal makes no order and no charge, and the key stays free. Not rate limited.",
+      "Charges the project's credits and delivers: energy, and with bandwidth and activate all that the receiver's transfer would otherwise burn TRX for. Send quote_ref, receive_address or both. A refusal makes no order and no charge, and the key stays free. Not rate limited.",
     parameters: PURCHASE_PARAMETERS,
     request: {
       schemaName: 'OrderRequest',
@@ -298,6 +298,7 @@ export function describeOrder(): Operation {
       examples: {
         quoted: { quote_ref: 'AdWk1mYwZ3h2c0Y5bXJ2a2V4YW1wbGUtcmVmLW5vdC1yZWRlZW1hYmxl' },
         direct: { receive_address, energy: 65_000, duration_sec: 3600 },
+        complete: { receive_address, energy: 65_000, bandwidth: 10_000, activate: true },
         labelled: { receive_address, reference: 'invoice 2026-1107', metadata: { customer: '4711' } },
       },
     },
@@ -313,6 +314,7 @@ export function describeOrder(): Operation {
       'QUOTE_ALREADY_USED',
       'QUOTE_MISMATCH',
       'RECEIVER_NOT_ACTIVATED',
+      'ALREADY_ACTIVATED',
       'IDEMPOTENCY_KEY_REUSED',
       'RECEIVER_NOT_SUPPORTED',
       'TRANSFER_WOULD_FAIL',

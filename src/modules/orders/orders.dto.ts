@@ -11,7 +11,10 @@ import { credits, energy, sun, toJsonInteger, type Credits, type RateE8, type Su
 import { TransferMembers, transferOf } from '../quotes/transfer.dto.js';
 import {
   feeLimitMembers,
+  furtherPartsOf,
   itemsMember,
+  IsActivate,
+  IsBandwidth,
   IsDuration,
   IsEnergy,
   IsExpectedUses,
@@ -48,6 +51,14 @@ export class UnlabelledOrderRequest extends TransferMembers {
   declare readonly expected_uses?: number;
 
   @Optional()
+  @IsBandwidth()
+  declare readonly bandwidth?: number;
+
+  @Optional()
+  @IsActivate()
+  declare readonly activate?: boolean;
+
+  @Optional()
   @IsText({ maxLength: 512, isLookupOnly: true, description: 'A quote to redeem once, at its price.' })
   declare readonly quote_ref?: string;
 }
@@ -75,6 +86,7 @@ export function requestedRental(request: UnlabelledOrderRequest): RequestedOrder
     durationSec: seconds,
     transfer,
     expectedUses: usesOf(request.expected_uses, seconds),
+    ...furtherPartsOf(request),
   };
 }
 

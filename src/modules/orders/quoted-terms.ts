@@ -66,13 +66,15 @@ function capacityAfterRefusal({ priceSun, bandwidth, activation }: Pick<OpenQuot
 /** Compares only members that the caller sent, not defaults (docs/interface.md §9). */
 function mismatchOf(
   request: UnlabelledOrderRequest,
-  quote: Pick<OpenQuote, 'receiveAddress' | 'energy' | 'durationSec' | 'expectedUses'>,
+  quote: Pick<OpenQuote, 'receiveAddress' | 'energy' | 'durationSec' | 'expectedUses' | keyof FurtherParts>,
 ): ApiError | undefined {
   const named: readonly (readonly [string, boolean])[] = [
     ['receive_address', request.receive_address !== undefined && request.receive_address !== quote.receiveAddress],
     ['energy', request.energy !== undefined && energy(request.energy) !== quote.energy],
     ['duration_sec', request.duration_sec !== undefined && request.duration_sec !== quote.durationSec],
     ['expected_uses', request.expected_uses !== undefined && request.expected_uses !== (quote.expectedUses ?? 1)],
+    ['bandwidth', request.bandwidth !== undefined && BigInt(request.bandwidth) !== quote.bandwidth?.units],
+    ['activate', request.activate !== undefined && request.activate !== (quote.activation !== undefined)],
   ];
   const wrong = named.filter(([, differs]) => differs).map(([field]) => field);
   if (wrong.length === 0) return undefined;

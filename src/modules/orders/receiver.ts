@@ -115,6 +115,6 @@ export function alreadyActivated(): ApiError {
 function notActivated(): ApiError {
   return new ApiError(
     'RECEIVER_NOT_ACTIVATED',
-    'The receiver does not exist on chain yet. Activate it with POST /v1/activate, then order.',
+    'The receiver does not exist on chain yet. Order with activate: true, or activate it with POST /v1/activate first.',
   );
 }

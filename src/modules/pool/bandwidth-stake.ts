@@ -18,7 +18,7 @@ export interface BandwidthRatio {
 export interface NetworkTotals extends EnergyRatio, BandwidthRatio {}
 
 /** The chain computes both resources alike, each from its own two numbers. */
-const inPlaceOfEnergy = ({ totalNetLimit, totalNetWeight }: BandwidthRatio): EnergyRatio => ({
+export const inPlaceOfEnergy = ({ totalNetLimit, totalNetWeight }: BandwidthRatio): EnergyRatio => ({
   totalEnergyLimit: totalNetLimit,
   totalEnergyWeight: totalNetWeight,
 });

@@ -1,5 +1,5 @@
 /**
- * The most energy that the pool could deliver in one order now, by the rules of reserve_capacity. It uses as many
+ * The most energy, or bandwidth, that the pool could deliver in one order now, by the rules of reserve_capacity. It uses as many
  * wallets as the order's price pays for, those with the most free stake first. Reads only.
  */
 import { LEGS_MAX } from '../../domain/order-state.js';
@@ -12,27 +12,39 @@ import { DELEGATION_MIN_SUN, marginFor, sunForEnergy, sunOfOneEnergy, type Energ
 /** Twice the wallets that an order may use, because a wallet's last seen stake is not its present stake. */
 const WALLETS_READ = 2 * LEGS_MAX;
 
+const SELLS = `role = 'pool' AND status = 'active' AND sells_until > clock_timestamp()`;
+
 /**
- * $1: number of wallets to read; only their slots are read, which bounds the cost. $2: a leg's transactions. $3: the
- * least delegation.
+ * $1: number of wallets to read for each resource; only their slots are read, which bounds the cost. $2: a leg's
+ * transactions; a wallet that sells bandwidth may also have to deliver the energy beside it. $3: the least delegation.
  */
 const FREE = {
   name: 'pool-sellable',
-  text: `SELECT s.free FROM (SELECT id FROM pool_wallet
-             WHERE role = 'pool' AND status = 'active' AND sells_until > clock_timestamp()
-             ORDER BY free_sun_seen DESC, id LIMIT $1) w
-           CROSS JOIN LATERAL (SELECT coalesce(sum(free_sun), 0)::bigint AS free, sum(free_transactions) AS transactions
-             FROM pool_slot WHERE wallet_id = w.id) s
-          WHERE s.transactions >= $2 AND s.free >= $3 ORDER BY s.free DESC`,
+  text: `SELECT w.is_energy, s.free
+           FROM ((SELECT id, true AS is_energy FROM pool_wallet WHERE ${SELLS} ORDER BY free_sun_seen DESC, id LIMIT $1)
+                 UNION ALL
+                 (SELECT id, false FROM pool_wallet WHERE ${SELLS} AND staked_bandwidth_sun > 0
+                   ORDER BY staked_bandwidth_sun - delegated_bandwidth_sun DESC, id LIMIT $1)) w
+           CROSS JOIN LATERAL (
+             SELECT coalesce(sum(CASE WHEN w.is_energy THEN free_sun ELSE free_bandwidth_sun END), 0)::bigint AS free,
+                    sum(free_transactions) AS transactions
+               FROM pool_slot WHERE wallet_id = w.id) s
+          WHERE s.transactions >= CASE WHEN w.is_energy THEN $2::bigint ELSE 2 * $2::bigint END AND s.free >= $3
+          ORDER BY s.free DESC`,
 };
 
-/**
- * Returns the free stake of the wallets that sell, largest first. Wallets beyond the bound, with the least stake, are
- * missing.
- */
-export async function freeStake(database: Database): Promise<readonly bigint[]> {
+/** Free stake of single wallets, largest first. */
+export interface FreeStake {
+  readonly energy: readonly bigint[];
+  readonly bandwidth: readonly bigint[];
+}
+
+/** Returns the free stake of the wallets that sell. Wallets beyond the bound, with the least stake, are missing. */
+export async function freeStake(database: Database): Promise<FreeStake> {
   const params = [WALLETS_READ, TRANSACTIONS_PER_LEG, DELEGATION_MIN_SUN];
-  return (await database.query<{ free: bigint }>(FREE, params)).map(({ free }) => free);
+  const rows = await database.query<{ is_energy: boolean; free: bigint }>(FREE, params);
+  const of = (isEnergy: boolean) => rows.filter((row) => row.is_energy === isEnergy).map(({ free }) => free);
+  return { energy: of(true), bandwidth: of(false) };
 }
 
 export interface SaleTerms {
@@ -45,7 +57,7 @@ export interface SaleTerms {
 
 /**
  * Returns the most energy that one order of the row's longest duration could get from `free`, sorted largest first; 0
- * if none. Pure.
+ * if none. With the row and the ratio of bandwidth in the place of those of energy: the most bandwidth. Pure.
  */
 export function largestSale(free: readonly bigint[], { row, floor, ratio, marginBps }: SaleTerms): bigint {
   const margin = marginFor(row.durationMaxSec, marginBps);

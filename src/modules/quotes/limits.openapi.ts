@@ -27,6 +27,18 @@ const DURATION = answerSchema<DurationOnSale>({
   max_energy: always(
     integerSchema('Most energy that one order for max_duration_sec can buy now; 0 if none.', 12_000_000),
   ),
+  sun_per_bandwidth: sometimes(
+    integerSchema(
+      'Sun per unit of bandwidth, which costs at least price_floor_sun. Absent where none is on sale.',
+      700,
+    ),
+  ),
+  min_bandwidth: sometimes(
+    integerSchema('Least bandwidth worth renting by max_expected_uses. Absent while none is.', 621),
+  ),
+  max_bandwidth: sometimes(
+    integerSchema('Most bandwidth that one order for max_duration_sec can buy now beside energy; 0 if none.', 500_000),
+  ),
 });
 
 const BUDGET = answerSchema<BudgetLimit>({
@@ -51,6 +63,9 @@ const LIMITS = answerSchema<LimitsBody>({
     description: 'Bounds of `duration_sec` in a request.',
   }),
   burn_price_sun_per_energy: always(integerSchema('Current cost of burning TRX for one energy, in sun.', 100)),
+  burn_price_sun_per_bandwidth: sometimes(
+    integerSchema('The same for one unit of bandwidth. Absent where none is on sale.', 1000),
+  ),
   price_floor_sun: always(integerSchema('Minimum price of a rental, in sun.', 620_400)),
   durations: always({
     type: 'array',
@@ -74,7 +89,7 @@ export function describeLimits(): Operation {
   return {
     operationId: 'getLimits',
     tag: 'Quotes',
-    summary: 'Read prices and the energy on sale now',
+    summary: 'Read prices and the amounts on sale now',
     description:
       'The answer is the same for every project and cached for a second. It promises nothing: other projects buy meanwhile. A quote holds a price, and only an order reserves energy. Balance and caps are not considered.',
     answers: {
@@ -87,6 +102,7 @@ export function describeLimits(): Operation {
             energy: { min: 1000, max: 100_000_000 },
             duration_sec: { min: 300, max: 2_592_000, default: 3600 },
             burn_price_sun_per_energy: 100,
+            burn_price_sun_per_bandwidth: 1000,
             price_floor_sun: 620_400,
             durations: [
               {
@@ -96,6 +112,9 @@ export function describeLimits(): Operation {
                 max_expected_uses: 1,
                 min_energy: 6205,
                 max_energy: 12_000_000,
+                sun_per_bandwidth: 700,
+                min_bandwidth: 621,
+                max_bandwidth: 500_000,
               },
               {
                 max_duration_sec: 604_800,

@@ -1,5 +1,5 @@
 /** Requests and answers of POST /v1/quotes (docs/interface.md §7). snake_case is confined to this file. */
-import { IsInteger, IsTronAddress, Member, Optional } from '../../platform/http/body/member-rules.js';
+import { IsFlag, IsInteger, IsTronAddress, Member, Optional } from '../../platform/http/body/member-rules.js';
 import { decimal, rateText, trxOf, usdMicros } from '../../domain/conversion.js';
 import { invalidField } from '../../domain/errors.js';
 import type { FeeLimit } from '../../domain/fee-limit.js';
@@ -75,6 +75,29 @@ export const IsExpectedUses = () =>
 /** Of Postgres. A duration that is not judged yet may allow more uses. */
 const INTEGER_MAX = 2 ** 31 - 1;
 
+/** TRON: a token transfer takes 345 bytes. */
+export const BANDWIDTH_MIN = 345;
+export const BANDWIDTH_MAX = 10_000_000;
+
+/** Units of bandwidth beside the energy. */
+export const IsBandwidth = () =>
+  IsInteger(
+    () => ({ min: BANDWIDTH_MIN, max: BANDWIDTH_MAX }),
+    'Units of bandwidth to buy beside the energy, for the same duration. Refused where none is on sale. Has a minimum price of its own.',
+  );
+
+/** True to activate the receiver first. */
+export const IsActivate = () =>
+  IsFlag('True to activate the receiver before anything is delegated to it. Refused if it exists already.');
+
+/** Returns the parts beside energy that a request asks for. */
+export function furtherPartsOf({ bandwidth, activate }: { readonly bandwidth?: number; readonly activate?: boolean }) {
+  return {
+    bandwidth: bandwidth === undefined ? undefined : BigInt(bandwidth),
+    activate: activate === true ? true : undefined,
+  };
+}
+
 /** Returns the expected uses of a request. Throws ApiError INVALID_REQUEST above the most that the duration allows. */
 export function usesOf(expectedUses: number | undefined, durationSec: number): number | undefined {
   const most = Math.min(mostUses(durationSec), INTEGER_MAX);
@@ -102,6 +125,14 @@ export class QuoteRequest extends TransferMembers {
   @Optional()
   @IsExpectedUses()
   declare readonly expected_uses?: number;
+
+  @Optional()
+  @IsBandwidth()
+  declare readonly bandwidth?: number;
+
+  @Optional()
+  @IsActivate()
+  declare readonly activate?: boolean;
 }
 
 export function rentalOf(request: QuoteRequest, isTest: boolean): RentalRequest {
@@ -112,6 +143,7 @@ export function rentalOf(request: QuoteRequest, isTest: boolean): RentalRequest 
     durationSec: request.duration_sec,
     transfer: transferOf(request),
     expectedUses: usesOf(request.expected_uses, request.duration_sec ?? DEFAULT_DURATION_SEC),
+    ...furtherPartsOf(request),
   };
 }
 

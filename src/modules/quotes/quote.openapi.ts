@@ -32,8 +32,9 @@ const ITEM = answerSchema<ItemBody>({
 /** As `items` of every answer with a price. */
 export const itemsSchema = () => ({
   type: 'array',
-  items: ITEM,
-  description: 'The parts of the price, which add up to price_sun and credits. Absent for energy alone.',
+  items: { $ref: '#/components/schemas/OrderItem' },
+  description:
+    'The parts of the price: kind, amount, price_sun and credits of each, which add up to those of the whole. Absent for energy alone.',
 });
 
 const QUOTE_ANSWER = answerSchema<QuoteBody>({
@@ -144,6 +145,7 @@ export function describeQuote(): Operation {
         description: 'The quote.',
         schemaName: 'Quote',
         schema: QUOTE_ANSWER,
+        parts: { OrderItem: ITEM },
         examples: { quote: example },
       },
     },

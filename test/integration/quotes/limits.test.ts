@@ -169,7 +169,7 @@ test('reads the pool once for concurrent callers, and at most twice an order’s
   const answers = await Promise.all(Array.from({ length: 50 }, () => limits.now()));
   expect(new Set(answers.map(({ durations }) => JSON.stringify(durations))).size).toBe(1);
   expect(reads).toBe(1);
-  expect(await freeStake(fixture.api.database)).toEqual(
+  expect((await freeStake(fixture.api.database)).energy).toEqual(
     Array.from({ length: 40 }, (_, at) => 1_000_000_119n - BigInt(at)),
   );
 });

@@ -4,6 +4,7 @@ import { startNode, type NodeProcess } from '../../../packages/local/src/process
 import { until } from '../../../packages/local/src/wait.js';
 import { EnergyClient, type ClientSettings, type EnergyEvent } from '../../../packages/sdk/src/index.js';
 import type { Customer } from '../../support/api/client.js';
+import { sellBandwidth } from '../../support/api/bandwidth-sale.js';
 import { AUTHOR, makeCustomer } from '../../support/api/factory.js';
 import { actAs, newOwner } from '../../support/chain/order-chain.js';
 import { openOrderFixture, type OrderFixture } from '../../support/api/order-fixture.js';
@@ -40,7 +41,8 @@ const clientOf = ({ baseUrl, merchant, apiKey }: Customer, more: Partial<ClientS
   new EnergyClient({ baseUrl, merchant, apiKey, fetch: noting, ...more });
 
 beforeAll(async () => {
-  fixture = await openOrderFixture();
+  fixture = await openOrderFixture({ MARKET_REFRESH_SEC: '1' });
+  await sellBandwidth(fixture);
   customer = await makeCustomer(fixture.api, 100_000_000_000n);
   client = clientOf(customer);
   worker = await startNode('dist/bundle/main.worker.js', { name: 'the worker', env: envAs(fixture.env, 'worker') });
@@ -120,6 +122,28 @@ it('reads lists to their end, whatever the size of a page', async () => {
     await expect(call).rejects.toMatchObject({ code: 'NOT_FOUND' });
   }
   await expect(client.account.deposits().page()).resolves.toMatchObject({ items: [] });
+});
+
+it('one order of energy, bandwidth and an activation, and an extension of both delegations', async () => {
+  const { address: receive_address } = newOwner();
+  const parts = { receive_address, energy: 65_000, bandwidth: 10_000, activate: true };
+  const quote = await client.quotes.create(parts);
+  expect(quote.items?.map(({ kind, amount }) => [kind, amount])).toEqual([
+    ['energy', 65_000],
+    ['bandwidth', 10_000],
+    ['activation', 1],
+  ]);
+  const options = { idempotencyKey: 'whole', until: 'settled' } as const;
+  const order = await client.orders.createAndWait({ quote_ref: quote.ref }, options);
+  const { bandwidth, items, credits } = quote;
+  expect(order).toMatchObject({ status: 'delivered', settled: true, bandwidth, items, credits });
+  expect(order.delivered_energy).toBeGreaterThanOrEqual(65_000);
+  expect(order.delivered_bandwidth).toBeGreaterThanOrEqual(10_000);
+  expect(order.txid).toMatch(/^[0-9a-f]{64}$/);
+  expect(order.delegations?.map(({ resource }) => resource)).toEqual([undefined, 'BANDWIDTH']);
+  const { extensions } = await client.orders.extend('whole', { duration_sec: 600 });
+  expect(extensions).toMatchObject([{ credits: 3 * (65_000 * 38 + 10_000 * 700) }]);
+  await expect(client.orders.create(parts)).rejects.toMatchObject({ code: 'ALREADY_ACTIVATED' });
 });
 
 it('explains a transaction, or says that it is unknown or no id', async () => {

@@ -1,26 +1,15 @@
-// Orders of energy with bandwidth and an activation, as the service itself takes them: requests cannot ask for them yet.
-// On the chain of the fulfilment fixture, whose pool also stakes for bandwidth.
+// Orders of energy with bandwidth and an activation, on the chain of the fulfilment fixture, whose pool also stakes for
+// bandwidth.
 import type { ApiError } from '../../../src/domain/errors.js';
 import { energy as energyOf } from '../../../src/domain/units.js';
 import { OrdersService } from '../../../src/modules/orders/orders.service.js';
 import type { ProjectRecord } from '../../../src/platform/http/pipeline/request-context.js';
-import { Market } from '../../../src/modules/quotes/market.js';
-import { SalesTerms } from '../../../src/modules/quotes/sales-terms.js';
 import { findingsOf } from '../../../src/modules/verify/finding.js';
 import { verifyRecords } from '../../../src/modules/verify/verify.js';
-import { until } from '../../../packages/local/src/wait.js';
+import { priceBandwidth } from '../api/bandwidth-sale.js';
 import { keepSelling } from '../api/factory.js';
 import { actAs } from '../chain/order-chain.js';
-import {
-  api,
-  customer,
-  devnet,
-  mine,
-  openFixture,
-  pool,
-  START_LIMIT_MS,
-  type SteppedWorker,
-} from './fulfilment-fixture.js';
+import { api, customer, devnet, mine, openFixture, pool, type SteppedWorker } from './fulfilment-fixture.js';
 
 const TRX = 1_000_000;
 const SPARE_TRX = 200_000;
@@ -29,12 +18,7 @@ const BANDWIDTH_STAKED_TRX = 100_000;
 export async function openBundleFixture(): Promise<void> {
   await openFixture(BigInt(SPARE_TRX * TRX), { MARKET_REFRESH_SEC: '1' });
   await stakeForBandwidth();
-  await api.database.query(`UPDATE price_row SET sun_per_bandwidth = 700 WHERE duration_max_sec = 3600`);
-  const market = api.app.get(Market, { strict: false });
-  const terms = api.app.get(SalesTerms, { strict: false });
-  const isKnown = () => (market.current().bandwidthRatio?.totalNetWeight ?? 0n) > 0n;
-  const isPriced = () => terms.priceRows.some(({ sunPerBandwidth }) => sunPerBandwidth === 700n);
-  await until(() => (isKnown() && isPriced()) || undefined, START_LIMIT_MS, 'the price and the stake of bandwidth');
+  await priceBandwidth(api);
 }
 
 async function stakeForBandwidth(): Promise<void> {

@@ -112,12 +112,12 @@ export const ERROR_TOPICS = {
       remedy: 'Read your order by that key, or request a new quote.',
     },
     QUOTE_MISMATCH: {
-      cause: 'The order names an address, energy or duration that differs from its quote',
+      cause: 'The order names a member that differs from its quote',
       remedy: 'Send `quote_ref` alone.',
     },
     RECEIVER_NOT_ACTIVATED: {
       cause: 'The receiver is not on chain yet',
-      remedy: 'Activate it (`POST /v1/activate`), or send it some TRX first.',
+      remedy: 'Order with `activate`, activate it (`POST /v1/activate`), or send it some TRX first.',
     },
     RECEIVER_NOT_SUPPORTED: {
       cause:
@@ -128,7 +128,10 @@ export const ERROR_TOPICS = {
       cause: 'The transfer that sizes the rental would fail',
       remedy: '`msg` names the cause. Remove it, or name the energy instead of `transfer_to`.',
     },
-    ALREADY_ACTIVATED: { cause: 'The account already exists on chain', remedy: 'Nothing; continue.' },
+    ALREADY_ACTIVATED: {
+      cause: 'The account already exists on chain',
+      remedy: 'Nothing; continue, and order without `activate`.',
+    },
     NOT_EXTENDABLE: {
       cause: 'The rental is not settled, is over, is being reclaimed, or was extended a hundred times',
       remedy: 'Buy a new rental.',

@@ -28,6 +28,8 @@ interface Answer extends EmptyAnswer {
   /** The name of the schema in `components`. */
   readonly schemaName: string;
   readonly schema: JsonSchema;
+  /** Schemas that it refers to and that no answer has, by name. */
+  readonly parts?: Readonly<Record<string, JsonSchema>>;
   readonly examples: Readonly<Record<string, unknown>>;
   readonly headers?: Readonly<Record<string, JsonSchema>>;
   /** Defaults to application/json. */
@@ -223,7 +225,10 @@ function operationObject(
   const { request } = operation;
   const parameters = [...(operation.parameters ?? []), ...queryParameters(operation.query, limits)];
   const answers = Object.entries(operation.answers).map(([status, answer]) => {
-    if ('schema' in answer) schemas[answer.schemaName] = answeredSchema(answer.schema);
+    if ('schema' in answer) {
+      schemas[answer.schemaName] = answeredSchema(answer.schema);
+      for (const [name, part] of Object.entries(answer.parts ?? {})) schemas[name] = answeredSchema(part);
+    }
     return [status, answerObject(answer, route)] as const;
   });
   if (request !== undefined) schemas[request.schemaName] = requestSchema(request, limits);
