@@ -13,6 +13,7 @@ import {
   mine,
   openFixture,
   orderOf,
+  PAST_VALIDITY,
   receivers,
   rent,
   sentOrder,
@@ -31,6 +32,9 @@ afterEach(async () => {
   await clearFixture();
 }, START_LIMIT_MS);
 afterAll(closeFixture, START_LIMIT_MS);
+
+/** Two hours of the main network. */
+const HOURS_OF_BLOCKS = 2400;
 
 const isSolid = (path: string): boolean => path.startsWith('walletsolidity/');
 
@@ -73,6 +77,22 @@ describe('without the solid port', () => {
     await mine();
     await worker.followChain();
     expect(silent()).toEqual({});
+  });
+
+  it('a delivery sent after hours of silence is proven dead once the port is back', async () => {
+    const worker = await SteppedWorker.open();
+    await worker.followChain();
+    solid.before = (path) => (isSolid(path) ? 'break' : undefined);
+    await mine(HOURS_OF_BLOCKS);
+    // The node accepts the delivery and forgets it.
+    const says = JSON.stringify({ result: true, txid: '0'.repeat(64) });
+    full.before = (path) => (isSolid(path) ? 'break' : path === 'wallet/broadcasthex' ? { says } : undefined);
+    const key = await sentOrder(worker);
+    await mine(PAST_VALIDITY);
+    solid.rest();
+    await worker.followChain();
+    await worker.advance();
+    expect((await statusesOf(key))[0]).toBe('dead');
   });
 
   it('a rental that ended is reclaimed by the answers of the full port', async () => {

@@ -11,6 +11,11 @@ import { DeadlineError, withDeadline } from '../../../platform/support/clock.js'
 const SOLID_WAIT_MS = 1_500;
 /** TRON: a block is solid once 19 of 27 producers have built on it. More than twice that depth is beyond doubt. */
 const FINAL_BLOCKS = 60;
+/**
+ * An older solid head (half an hour) is no reference: a proof of death reads every block from the reference on, and
+ * TRON knows the last 65 536 blocks only.
+ */
+const REFERENCE_AGE_MAX_BLOCKS = 600;
 /** Placeholder until a solid head is known. Nothing is final by it. */
 const NO_BLOCK: BlockHead = { number: 0, id: '0'.repeat(64), timestampMs: 0 };
 
@@ -70,10 +75,10 @@ export class SolidHeads {
 
   /**
    * Returns the block that new transactions refer to: the solid head, or a block of the full port that is final on any
-   * healthy network until a solid head is known.
+   * healthy network while no recent solid head is known.
    */
   async readReferenceBlock(node: TronNode, head: BlockHeader, solid: BlockHead): Promise<BlockHead> {
-    if (isKnown(solid)) return solid;
+    if (isKnown(solid) && head.number - solid.number <= REFERENCE_AGE_MAX_BLOCKS) return solid;
     return (await headerOf(node, Math.max(0, head.number - FINAL_BLOCKS))) ?? head;
   }
 }
