@@ -106,6 +106,9 @@ export class TronNode {
   private backoffUntilMs = 0;
   private silentUntilMs = 0;
   private throttledInARow = 0;
+  private answers = 0;
+  /** For each path the number of answers before its first 403; infinite once the path was answered. */
+  private readonly forbidden = new Map<string, number>();
   /** True if its last head was no block. The node is not believed until it returns a block. */
   private isBabbling = false;
   private headReadAtMs = Number.NEGATIVE_INFINITY;
@@ -284,8 +287,7 @@ export class TronNode {
       throw new NodeError(this.name, 'throttled', `${path} found no place in the request budget`, undefined, false);
     }
     const { status, text } = await this.exchange(port, path, body, terms);
-    // TRON (TronGrid): 403 also means that a provider does not offer an endpoint.
-    const isRefusal = status === 403 && terms.manner === 'head' && !THROTTLED_TEXT.test(text);
+    const isRefusal = status === 403 && !THROTTLED_TEXT.test(text) && this.isForbidden(path, terms.manner);
     if (THROTTLED_STATUS.has(status) && !isRefusal) throw this.throttled(path, `HTTP ${status.toString()}`);
     if (status !== 200) throw new NodeError(this.name, 'http', `${path} answered HTTP ${status.toString()}`);
     const json = terms.manner === 'block' ? plainJson(text) : parseJson(text);
@@ -296,7 +298,19 @@ export class TronNode {
       throw new NodeError(this.name, 'refused', `${path}: ${error.slice(0, 300)}`);
     }
     this.throttledInARow = 0;
+    this.answers += 1;
+    this.forbidden.set(path, Number.POSITIVE_INFINITY);
     return json;
+  }
+
+  /**
+   * Returns true if HTTP 403 means that the provider does not offer an endpoint (TRON: TronGrid, plans of other hosts).
+   * It does for a head, and for a path that was never answered once another path was answered since its last 403.
+   */
+  private isForbidden(path: string, manner: Manner | undefined): boolean {
+    const before = this.forbidden.get(path);
+    if (before === undefined) this.forbidden.set(path, this.answers);
+    return manner === 'head' || (before !== undefined && this.answers > before);
   }
 
   private async exchange(port: PortName, path: string, body: JsonObject, terms: Terms): Promise<Answer> {
