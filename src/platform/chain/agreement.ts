@@ -25,17 +25,16 @@ const CLOCKS_APART_MAX_MS = 60_000;
 const REPORT_MS = 10_000;
 
 export class Agreement {
-  /** One node for each solid port: two names of one port are a single witness. */
-  readonly witnesses: readonly TronNode[];
+  /** The names of each solid port: two names of one port, such as two keys of one provider, are a single witness. */
   private readonly voices: readonly (readonly TronNode[])[];
   private compared: Dispute | undefined;
   private reported: { readonly dispute: Dispute; readonly atMs: number } | undefined;
   private outvoted: ReadonlySet<TronNode> = new Set();
   /**
-   * The witnesses with a solid head far below another one's. Each has the height at which it stalls, and the start of
-   * the stall.
+   * The witnesses with a solid head far below another one's, by solid port. Each has the height at which it stalls, and
+   * the start of the stall.
    */
-  private readonly stalls = new Map<TronNode, { readonly number: number; readonly sinceMs: number }>();
+  private readonly stalls = new Map<string, { readonly number: number; readonly sinceMs: number }>();
 
   constructor(
     private readonly nodes: readonly TronNode[],
@@ -43,7 +42,17 @@ export class Agreement {
   ) {
     const names = [...new Set(nodes.map(({ witness }) => witness))];
     this.voices = names.map((name) => nodes.filter(({ witness }) => witness === name));
-    this.witnesses = this.voices.flatMap((voice) => voice[0] ?? []);
+  }
+
+  /**
+   * One node for each solid port, in configured order. Of several names the first one that is in use, so that an
+   * exhausted key silences no witness. Another name may be returned on the next call: compare `TronNode.witness`.
+   */
+  get witnesses(): readonly TronNode[] {
+    return this.voices.flatMap((voice) => {
+      const present = voice.filter((node) => !this.isAway(node) && !node.isSilenced);
+      return voice.find((node) => node.isHealthy) ?? present[0] ?? voice[0] ?? [];
+    });
   }
 
   /** Returns true when a witness has been silent or disbelieved for so long that the others proceed without it. */
@@ -56,7 +65,7 @@ export class Agreement {
    * enough.
    */
   solidStalledMs(node: TronNode): number {
-    const stall = this.stalls.get(node);
+    const stall = this.stalls.get(node.witness);
     return stall === undefined ? 0 : monotonicMs() - stall.sinceMs;
   }
 
@@ -71,10 +80,10 @@ export class Agreement {
    * unknown.
    */
   noteSolidHead(node: TronNode, number: number, isBehind: boolean | undefined): void {
-    const stall = this.stalls.get(node);
+    const stall = this.stalls.get(node.witness);
     const hasMoved = stall === undefined || number > stall.number;
-    if (isBehind === false || (hasMoved && isBehind === undefined)) this.stalls.delete(node);
-    else if (hasMoved) this.stalls.set(node, { number, sinceMs: monotonicMs() });
+    if (isBehind === false || (hasMoved && isBehind === undefined)) this.stalls.delete(node.witness);
+    else if (hasMoved) this.stalls.set(node.witness, { number, sinceMs: monotonicMs() });
   }
 
   /**
@@ -83,18 +92,19 @@ export class Agreement {
    * reasons.
    */
   suffices(agreeing: readonly TronNode[], isOut: (node: TronNode) => boolean = () => false): boolean {
-    if (agreeing.length !== 1) return agreeing.length > 1;
-    return this.witnesses.every((node) => agreeing.includes(node) || this.isAway(node) || isOut(node));
+    const ports = new Set(agreeing.map(({ witness }) => witness));
+    if (ports.size !== 1) return ports.size > 1;
+    return this.witnesses.every((node) => ports.has(node.witness) || this.isAway(node) || isOut(node));
   }
 
   /**
    * The chain time that enough nodes have reached: of one node its own, of two the earlier, of three or more the second
-   * highest. A silent node holds the time back until it counts as away. When all are away, nodes with a believed head
-   * still give the time. 0 while the time is unknown.
+   * highest. A silent node holds the time back until it counts as away, as does each of several names of one node. When
+   * all are away, nodes with a believed head still give the time. 0 while the time is unknown.
    */
   get clockMs(): number {
-    const heard = this.voices.filter((voice) => !voice.every((node) => this.isAway(node)));
-    const present = heard.length > 0 ? heard : this.voices.filter((voice) => voice.some((node) => node.isBelieved));
+    const heard = this.namesThat((node) => !this.isAway(node));
+    const present = heard.length > 0 ? heard : this.namesThat((node) => node.isBelieved);
     const [only] = present;
     if (present.length === 1 && only?.some((node) => node.isBelieved) !== true) return 0;
     const times = present.map((voice) => Math.min(...voice.map(({ head }) => head?.timestampMs ?? 0)));
@@ -132,7 +142,7 @@ export class Agreement {
   compare(what: string, testimonies: readonly Testimony[]): void {
     if (testimonies.length < 2) {
       const isAlone = this.witnesses.every(
-        (node) => this.isAway(node) || testimonies.some((each) => each.node === node),
+        (node) => this.isAway(node) || testimonies.some((each) => each.node.witness === node.witness),
       );
       if (isAlone) this.compared = undefined;
       return;
@@ -147,6 +157,11 @@ export class Agreement {
   /** Records a reported contradiction that no majority decides. */
   report(what: string, nodes: readonly TronNode[]): void {
     this.reported = { dispute: { what, nodes: nodes.map(({ name }) => name) }, atMs: monotonicMs() };
+  }
+
+  /** Returns the names of each solid port that meet a condition, without ports that have none. */
+  private namesThat(isSo: (node: TronNode) => boolean): readonly (readonly TronNode[])[] {
+    return this.voices.map((voice) => voice.filter(isSo)).filter((voice) => voice.length > 0);
   }
 
   /** For each node that answers: the offset of its head's time from the time that its height implies. */

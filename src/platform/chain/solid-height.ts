@@ -29,7 +29,7 @@ export async function solidHeightOf(pool: NodePool): Promise<SolidHeight> {
   );
   const answered = heads.flat().sort((a, b) => b.number - a.number);
   const isOut = (node: TronNode): boolean =>
-    agreement.isSolidStalled(node) || answered.every(({ witness }) => witness !== node);
+    agreement.isSolidStalled(node) || answered.every(({ witness }) => witness.witness !== node.witness);
   const reached = answered.findIndex((_, index) =>
     agreement.suffices(
       answered.slice(0, index + 1).map(({ witness }) => witness),

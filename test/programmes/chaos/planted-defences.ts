@@ -125,6 +125,49 @@ const AGAINST_NODES: readonly PlantedBug[] = [
     test: long('fulfilment/witnesses')('is not brought forward by a node that is far ahead of the other one'),
   },
   {
+    name: 'an exhausted key silences a provider that has another one',
+    changes: one(
+      'platform/chain/agreement.ts',
+      'return voice.find((node) => node.isHealthy) ?? present[0] ?? voice[0] ?? [];',
+      'return voice[0] ?? present[0] ?? [];',
+    ),
+    test: integration('chain/provider-keys')('prove a death by the second one while the first one is exhausted'),
+  },
+  {
+    name: 'an exhausted key holds the time of the chain back',
+    changes: one('platform/chain/agreement.ts', 'voice.filter(isSo)', 'voice.some(isSo) ? voice : []'),
+    test: integration('chain/provider-keys')(
+      'let the time of the chain move on by the second one once the first one is away',
+    ),
+  },
+  {
+    name: 'two names of one node prove a death',
+    changes: one(
+      'modules/fulfilment/send/proof.ts',
+      'agreement.witnesses.filter(({ witness }) => witness !== scanner.node.witness)',
+      'agreement.witnesses.filter((node) => node !== scanner.node)',
+    ),
+    test: integration('chain/provider-keys')(
+      'are one witness, even if the second one takes the place of the first one during a proof',
+    ),
+  },
+  {
+    name: 'a forbidden path silences its provider each time',
+    changes: one('platform/chain/node.ts', 'this.answers > before', 'this.answers < before'),
+    test: integration('chain/provider-keys')('is asked for everything else without a pause'),
+  },
+  {
+    name: 'a transaction refers to a solid block of hours ago',
+    changes: one(
+      'modules/fulfilment/follow/solid-heads.ts',
+      'head.number - solid.number <= REFERENCE_AGE_MAX_BLOCKS',
+      'head.number >= solid.number',
+    ),
+    test: integration('fulfilment/fulfilment-ports')(
+      'a delivery sent after hours of silence is proven dead once the port is back',
+    ),
+  },
+  {
     name: 'a silent witness is waited for without end',
     changes: one(
       'platform/chain/agreement.ts',

@@ -8,8 +8,14 @@ export type Fault =
   | { readonly kind: 'drops'; readonly every: number }
   /** Answers correctly after a delay. */
   | { readonly kind: 'slow'; readonly ms: number }
-  /** Answers this body instead, always or `times` times. */
-  | { readonly kind: 'says'; readonly status?: number; readonly body: string; readonly times?: number };
+  /** Answers this body instead, always or `times` times; only to requests with this API key, if one is given. */
+  | {
+      readonly kind: 'says';
+      readonly status?: number;
+      readonly body: string;
+      readonly times?: number;
+      readonly key?: string;
+    };
 
 export interface FaultyNode {
   readonly url: string;
@@ -57,14 +63,16 @@ export async function openFaultyNode(target: string): Promise<FaultyNode> {
     const path = (request.url ?? '').slice(1);
     const body = await bodyOf(request);
     asked.set(path, (asked.get(path) ?? 0) + 1);
-    keys.push(request.headers['tron-pro-api-key'] as string | undefined);
+    const key = request.headers['tron-pro-api-key'] as string | undefined;
+    keys.push(key);
     const isWhole = path.endsWith('/getblock') && body.includes('"detail":true');
     const fault = (isWhole ? faults.get(`${path} whole`) : undefined) ?? faults.get(path) ?? everywhere;
     if (fault?.kind === 'down') {
       response.destroy();
       return;
     }
-    if (fault?.kind === 'says' && said < (fault.times ?? Number.POSITIVE_INFINITY)) {
+    const isMeant = fault?.kind === 'says' && (fault.key ?? key) === key;
+    if (isMeant && said < (fault.times ?? Number.POSITIVE_INFINITY)) {
       said += 1;
       response.writeHead(fault.status ?? 200, { 'content-type': 'application/json' }).end(fault.body);
       return;

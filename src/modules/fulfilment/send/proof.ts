@@ -104,7 +104,7 @@ export class Proofs {
     { from, to, whileValid }: Extract<Scan, { kind: 'nowhere' }>,
   ): Promise<Verdict> {
     const { agreement } = this.client.pool;
-    const others = agreement.witnesses.filter((node) => node !== scanner.node);
+    const others = agreement.witnesses.filter(({ witness }) => witness !== scanner.node.witness);
     const second = others.length === 0 ? undefined : await this.askAll(others, tx);
     if (second?.kind === 'found') return second;
     const agreeing = second?.kind === 'absent' ? second.answers.filter(({ keepsHistory }) => keepsHistory) : [];

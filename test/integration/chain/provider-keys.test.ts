@@ -1,0 +1,137 @@
+// Several names of one node, such as two keys of one provider, and a provider that forbids one path.
+import { randomBytes } from 'node:crypto';
+import { History } from '../../../src/platform/chain/history.js';
+import { NodePool } from '../../../src/platform/chain/node-pool.js';
+import { TronNode } from '../../../src/platform/chain/node.js';
+import { TronClient } from '../../../src/platform/chain/tron.client.js';
+import type { Config } from '../../../src/platform/config/config.js';
+import type { ClaimedTx } from '../../../src/modules/fulfilment/loop/claimed-order.js';
+import { Proofs } from '../../../src/modules/fulfilment/send/proof.js';
+import { until } from '../../../packages/local/src/wait.js';
+import { newOwner } from '../../support/chain/order-chain.js';
+import { openFaultyNode, type FaultyNode } from '../../support/nodes/faulty-node.js';
+import { startDevnet, type Devnet } from '../../setup/devnet.js';
+
+const LIMIT_MS = 10_000;
+const config = { chain: { expirationSec: 60 } } as Config;
+
+let chain: Devnet;
+let full: FaultyNode;
+let solid: FaultyNode;
+const pools: NodePool[] = [];
+
+beforeAll(async () => {
+  chain = await startDevnet({
+    genesis: { accounts: [{ address: newOwner().address, balance: 5_000_000 }] },
+    blockMs: 0,
+    solidLag: 1,
+  });
+  await chain.control('mine', { count: 30 });
+  [full, solid] = await Promise.all([openFaultyNode(chain.fullUrl), openFaultyNode(chain.solidUrl)]);
+});
+
+afterEach(async () => {
+  await Promise.all(pools.splice(0).map((pool) => pool.stop()));
+  full.mend();
+  solid.mend();
+});
+
+afterAll(async () => {
+  await Promise.all([full.close(), solid.close()]);
+  await chain.stop();
+});
+
+/** Returns one node of the provider for each key. */
+async function nodesWith(...keys: readonly string[]): Promise<readonly TronNode[]> {
+  const nodes = keys.map(
+    (apiKey) =>
+      new TronNode({
+        fullUrl: full.url,
+        solidUrl: solid.url,
+        apiKey,
+        readTimeoutMs: 1000,
+        broadcastTimeoutMs: 1000,
+        headStallSec: 30,
+        headAgeMaxSec: 0,
+      }),
+  );
+  await Promise.all(nodes.map((node) => node.readHead()));
+  return nodes;
+}
+
+function poolOf(nodes: readonly TronNode[], awayMaxMs?: number): NodePool {
+  const pool = new NodePool(nodes, 50, awayMaxMs);
+  pools.push(pool);
+  return pool;
+}
+
+/** Refuses all requests with this key as a provider does whose quota for it is used up. */
+function exhaust(key: string): void {
+  for (const port of [full, solid]) port.fail({ kind: 'says', status: 429, body: '', key });
+}
+
+/** Returns a transaction that no block holds and that expires at the head, after which further blocks come. */
+async function deadTx(node: TronNode): Promise<ClaimedTx> {
+  const head = await node.readHead();
+  await chain.control('mine', { count: 4 });
+  const txid = randomBytes(32).toString('hex');
+  return { txid, refBlockNumber: head.number - 2, expiresAtMs: head.timestampMs } as ClaimedTx;
+}
+
+describe('two keys of the only provider', () => {
+  it('prove a death by the second one while the first one is exhausted', async () => {
+    const [one, other] = await nodesWith('exhausted', 'good');
+    const tx = await deadTx(other!);
+    exhaust('exhausted');
+    await expect(one!.readHead()).rejects.toThrow('throttled');
+    const proofs = new Proofs(
+      new TronClient(poolOf([one!, other!])),
+      new History(() => Promise.resolve(undefined)),
+      config,
+    );
+    expect(await proofs.judge(tx)).toMatchObject({ kind: 'dead', evidence: { absences: [{}] } });
+  });
+
+  it('let the time of the chain move on by the second one once the first one is away', async () => {
+    const [one, other] = await nodesWith('exhausted', 'good');
+    exhaust('exhausted');
+    const { agreement } = poolOf([one!, other!], 1);
+    const clockAtHead = async (): Promise<true | undefined> => {
+      await one!.readHead().catch(() => undefined);
+      await chain.control('mine', { count: 1 });
+      const head = await other!.readHead();
+      return agreement.clockMs === head.timestampMs || undefined;
+    };
+    await until(clockAtHead, LIMIT_MS, 'the time of the head', 50);
+  });
+
+  it('are one witness, even if the second one takes the place of the first one during a proof', async () => {
+    const [one, other] = await nodesWith('exhausted', 'good');
+    const tx = await deadTx(other!);
+    const pool = poolOf([one!, other!]);
+    const failing = new History(async () => {
+      exhaust('exhausted');
+      await expect(one!.readHead()).rejects.toThrow('throttled');
+      // The blocks of the proof are still read with the first key.
+      full.mend();
+      solid.mend();
+      await until(() => (one!.isSilenced ? undefined : true), LIMIT_MS, 'the end of its silence');
+      return undefined;
+    });
+    const verdict = await new Proofs(new TronClient(pool), failing, config).judge(tx);
+    expect(pool.agreement.witnesses).toEqual([other]);
+    expect(verdict).toMatchObject({ kind: 'dead', evidence: { absences: [{}] } });
+  });
+});
+
+describe('a provider that forbids one path', () => {
+  it('is asked for everything else without a pause', async () => {
+    const [node] = await nodesWith('key');
+    const path = 'wallet/getcontractinfo';
+    full.fail({ kind: 'says', status: 403, body: 'Forbidden' }, path);
+    await expect(node!.full(path, {})).rejects.toThrow('throttled');
+    await until(async () => node!.readHead().catch(() => undefined), LIMIT_MS, 'its being asked again', 50);
+    await expect(node!.full(path, {})).rejects.toThrow('answered HTTP 403');
+    expect(await node!.readHead()).toBeDefined();
+  });
+});
