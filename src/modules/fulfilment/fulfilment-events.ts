@@ -8,6 +8,7 @@ import { monotonicMs } from '../../platform/support/clock.js';
 import { Log } from '../../platform/observability/logger.js';
 import { Metrics } from '../../platform/observability/metrics.js';
 import type { ChainTxPurpose, OrderKind, OrderStatus, TopUpCause } from '../../domain/order-state.js';
+import type { Resource } from '../../domain/resource.js';
 import type { BroadcastRecord } from './send/transaction-log.js';
 
 /** Identifies the changed order. The request id links each log line to the request that bought the order. */
@@ -173,8 +174,8 @@ class FurtherLegMetrics {
     });
     this.topUps = new Counter({
       name: 'rental_top_ups_total',
-      help: 'Free delegations for running rentals, by `cause`: `stake` (the network’s grew), `usage` (left by an ended rental).',
-      labelNames: ['cause'] as const,
+      help: 'Free delegations for running rentals, by `resource`, and `cause`: `stake` (the network’s grew), `usage` (left by an ended rental).',
+      labelNames: ['cause', 'resource'] as const,
       registers,
     });
   }
@@ -260,9 +261,9 @@ export class FulfilmentEvents {
   }
 
   /** Reports a further delegation for a running rental. */
-  reportTopUp(order: OrderIdentity, amountSun: bigint, cause: TopUpCause): void {
-    this.furtherLegs.topUps.inc({ cause });
-    this.log.warn({ ...fieldsOf(order), amountSun: amountSun.toString(), cause }, 'running rental topped up');
+  reportTopUp(order: OrderIdentity, amountSun: bigint, resource: Resource, cause: TopUpCause): void {
+    this.furtherLegs.topUps.inc({ cause, resource });
+    this.log.warn({ ...fieldsOf(order), amountSun: amountSun.toString(), resource, cause }, 'running rental topped up');
   }
 
   reportSignFailure(order: OrderIdentity, wallet: string, err: unknown): void {

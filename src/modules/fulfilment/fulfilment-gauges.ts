@@ -49,12 +49,22 @@ const SENDING = {
     FROM open_orders o JOIN open_chain_tx t ON t.order_id = o.id WHERE o.next_run_at IS NOT NULL AND t.stage = 'open' AND t.status = 'sending'`,
 };
 
-/** The running rental with the least stake per sold energy: the first entry of its index. */
+/** The least stake per sold energy, and per sold unit of bandwidth, of a running rental: the first entry of each index. */
 const WORST_RENTAL = {
   name: 'gauges_worst_rental',
-  text: `SELECT min(sun_per_energy_e6) AS sun_e6 FROM open_orders
-    WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL`,
+  text: `SELECT
+      (SELECT min(sun_per_energy_e6) FROM open_orders
+        WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL) AS energy_sun_e6,
+      (SELECT min(sun_per_bandwidth_e6) FROM open_orders
+        WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL) AS bandwidth_sun_e6`,
 };
+
+const NO_RENTAL = { energy_sun_e6: null, bandwidth_sun_e6: null };
+
+interface WorstRental {
+  readonly energy_sun_e6: bigint | null;
+  readonly bandwidth_sun_e6: bigint | null;
+}
 
 const STATES = ['reserved', 'placed', 'unresolved', 'delivered', 'running', 'returning'] as const;
 /** BullMQ keeps these two states as Redis lists. We create no delayed jobs. */
@@ -128,7 +138,7 @@ export class FulfilmentGauges {
   private readonly gauges: VitalGauges;
   private readonly repeater: Repeater;
   private sampledAtMs = Number.NEGATIVE_INFINITY;
-  private worstRentalE6: bigint | null = null;
+  private worstRental: WorstRental | undefined;
 
   constructor(
     private readonly database: Database,
@@ -163,8 +173,8 @@ export class FulfilmentGauges {
     behind('unsettled_blocks', 'Blocks from the oldest with something to settle to the solid head.', 'unsettledBlocks');
     reading(
       'running_rental_worst_ratio',
-      'Energy delegated per energy sold of the worst running rental, with pending top-ups; 1 without rentals.',
-      () => ratioOf(this.worstRentalE6, view),
+      'Energy or bandwidth delegated per amount sold of the worst running rental, with pending top-ups; 1 without rentals.',
+      () => ratioOf(this.worstRental, view),
     );
     reading('vitals_age_seconds', 'Age of the gauges on open orders.', () => (monotonicMs() - this.sampledAtMs) / 1000);
     reading('sweep_age_seconds', 'Time since the sweep last searched for due work.', () => runner.sweepAgeSec);
@@ -195,7 +205,7 @@ export class FulfilmentGauges {
     const [rows, [sending], [worst]] = await Promise.all([
       this.database.query<StateRow>(OPEN_ORDERS),
       this.database.query<{ oldest_sec: number }>(SENDING),
-      this.database.query<{ sun_e6: bigint | null }>(WORST_RENTAL),
+      this.database.query<WorstRental>(WORST_RENTAL),
     ]);
     const byState = new Map(rows.map((row) => [row.state, row]));
     for (const state of STATES) {
@@ -205,7 +215,7 @@ export class FulfilmentGauges {
     }
     this.gauges.attention.set(rows.reduce((sum, row) => sum + Number(row.attention), 0));
     this.gauges.sending.set(sending?.oldest_sec ?? 0);
-    this.worstRentalE6 = worst?.sun_e6 ?? null;
+    this.worstRental = worst;
     this.sampledAtMs = monotonicMs();
     return isRedisUp;
   }
@@ -247,9 +257,18 @@ function gapOf({ current }: ChainView): number {
 }
 
 /** Returns 1 while no rental runs, and NaN while the chain cannot be read. */
-function ratioOf(sunPerEnergyE6: bigint | null, { current }: ChainView): number {
-  if (sunPerEnergyE6 === null) return 1;
+function ratioOf(worst: WorstRental | undefined, { current }: ChainView): number {
+  const { energy_sun_e6: energySun, bandwidth_sun_e6: bandwidthSun } = worst ?? NO_RENTAL;
+  if (energySun === null && bandwidthSun === null) return 1;
   if (current === undefined) return Number.NaN;
-  const { totalEnergyLimit, totalEnergyWeight } = current.ratio;
-  return Number((sunPerEnergyE6 * totalEnergyLimit) / (10n ** 6n * totalEnergyWeight)) / 1e6;
+  const { totalEnergyLimit, totalEnergyWeight, totalNetLimit, totalNetWeight } = current.ratio;
+  const ratios = [
+    unitsPerSold(energySun, totalEnergyLimit, totalEnergyWeight),
+    unitsPerSold(bandwidthSun, totalNetLimit, totalNetWeight),
+  ];
+  return Math.min(...ratios.flatMap((ratio) => ratio ?? []));
+}
+
+function unitsPerSold(sunE6: bigint | null, limit: bigint, weight: bigint): number | undefined {
+  return sunE6 === null || weight === 0n ? undefined : Number((sunE6 * limit) / (10n ** 6n * weight)) / 1e6;
 }

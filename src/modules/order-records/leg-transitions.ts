@@ -60,17 +60,22 @@ export async function reserveFurther(
 
 const MARK_TOP_UP = {
   name: 'mark_top_up',
-  text: `UPDATE open_leg SET top_up = true, top_up_cause = $3 WHERE order_id = $1 AND leg_no > $2 AND status = 'reserved'`,
+  text: `UPDATE open_leg SET top_up = true, top_up_cause = $3 WHERE order_id = $1 AND leg_no > $2 AND kind = $4 AND status = 'reserved'`,
 };
 
-/** Marks the reserved legs after `afterLegNo` as top-ups of a running rental. */
+interface NewTopUps {
+  readonly afterLegNo: number;
+  readonly kind: LegKind;
+  readonly cause: TopUpCause | undefined;
+}
+
+/** Marks the reserved legs of a kind after `afterLegNo` as top-ups of a running rental. */
 export async function markTopUps(
   tx: Queryable,
   orderId: bigint,
-  afterLegNo: number,
-  cause: TopUpCause | undefined,
+  { afterLegNo, kind, cause }: NewTopUps,
 ): Promise<void> {
-  await tx.query(MARK_TOP_UP, [orderId, afterLegNo, cause ?? null]);
+  await tx.query(MARK_TOP_UP, [orderId, afterLegNo, cause ?? null, kind]);
 }
 
 const KEEP_AGE = {

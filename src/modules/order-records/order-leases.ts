@@ -3,6 +3,7 @@
  * Claims follow the database's clock, rental ends the chain's (docs/interface.md §18).
  */
 import type { OrderKind, OrderStatus } from '../../domain/order-state.js';
+import type { Resource } from '../../domain/resource.js';
 import type { Energy } from '../../domain/units.js';
 import type { Queryable } from '../../platform/database/database.js';
 import { isDue, leaseIsFree } from '../../platform/database/lease-sql.js';
@@ -70,6 +71,10 @@ export const TOP_UP_REST_MAX_SEC = 3600;
 
 const TOP_UP_IS_DUE = `(top_up_after IS NULL OR ${isDue('top_up_after', TOP_UP_REST_MAX_SEC, 'statement_timestamp()')})`;
 
+/** A resource that gets no more top-ups must not postpone the other. */
+const BANDWIDTH_IS_DUE = `(bandwidth_top_up_after IS NULL
+  OR ${isDue('bandwidth_top_up_after', TOP_UP_REST_MAX_SEC, 'statement_timestamp()')})`;
+
 const UNTIL = `clock_timestamp() + $1 * interval '1 second' AS until`;
 
 // Compare with statement_timestamp(): clock_timestamp() may change from row to row, so Postgres would scan the whole
@@ -134,36 +139,47 @@ export async function claimEndedRentals(
   return database.query<ClaimRow>(CLAIM_ENDING, [leaseSec, limit, clock]);
 }
 
+const RUNS_UNCLAIMED = `settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL
+       AND ends_at > $4 AND next_run_at IS NULL AND ${IS_FREE} AND ${RECOVERY_IS_DONE}`;
+
 /**
- * Running rentals whose stake per sold energy is worth too little at the current ratio ($3), and which end after $4. An
- * index on that figure makes the search free while no rental falls short.
+ * Running rentals whose stake per sold unit is worth too little at the current ratio ($3), and which end after $4. An
+ * index on each figure makes the search free while no rental falls short.
  */
 const CLAIM_SHORT = {
-  name: 'claim_short',
-  text: `WITH due AS (
-    SELECT id, ${UNTIL} FROM open_orders
-     WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL AND sun_per_energy_e6 < $3
-       AND ends_at > $4 AND next_run_at IS NULL AND ${IS_FREE}
-       AND ${TOP_UP_IS_DUE}
-       AND ${RECOVERY_IS_DONE}
-     ORDER BY sun_per_energy_e6 LIMIT $2 FOR UPDATE SKIP LOCKED)
-  UPDATE open_orders o ${CLAIMED}`,
+  ENERGY: {
+    name: 'claim_short',
+    text: `WITH due AS (
+      SELECT id, ${UNTIL} FROM open_orders
+       WHERE sun_per_energy_e6 < $3 AND ${RUNS_UNCLAIMED} AND ${TOP_UP_IS_DUE}
+       ORDER BY sun_per_energy_e6 LIMIT $2 FOR UPDATE SKIP LOCKED)
+    UPDATE open_orders o ${CLAIMED}`,
+  },
+  BANDWIDTH: {
+    name: 'claim_short_of_bandwidth',
+    text: `WITH due AS (
+      SELECT id, ${UNTIL} FROM open_orders
+       WHERE sun_per_bandwidth_e6 < $3 AND ${RUNS_UNCLAIMED} AND ${BANDWIDTH_IS_DUE}
+       ORDER BY sun_per_bandwidth_e6 LIMIT $2 FOR UPDATE SKIP LOCKED)
+    UPDATE open_orders o ${CLAIMED}`,
+  },
 };
 
-/** Rentals with less stake per sold energy, in sun × 10^6, that end after this chain time. */
+/** Rentals with less stake per sold unit of a resource, in sun × 10^6, that end after this chain time. */
 interface ShortRentals {
+  readonly resource: Resource;
   readonly shortBelowE6: bigint;
   readonly endsAfter: Date;
 }
 
-/** Claims up to `limit` running rentals with less energy than was sold, worst first. */
+/** Claims up to `limit` running rentals with less of a resource than was sold, worst first. */
 export async function claimShortRentals(
   database: Queryable,
   leaseSec: number,
   limit: number,
-  { shortBelowE6, endsAfter }: ShortRentals,
+  { resource, shortBelowE6, endsAfter }: ShortRentals,
 ): Promise<ClaimRow[]> {
-  return database.query<ClaimRow>(CLAIM_SHORT, [leaseSec, limit, shortBelowE6, endsAfter]);
+  return database.query<ClaimRow>(CLAIM_SHORT[resource], [leaseSec, limit, shortBelowE6, endsAfter]);
 }
 
 const MAY_BE_TOPPED_UP = `next_run_at IS NULL AND ${IS_FREE} AND ${TOP_UP_IS_DUE}`;

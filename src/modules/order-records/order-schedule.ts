@@ -1,4 +1,5 @@
 /** Changes only the time of an order's next run or next top-up. */
+import type { Resource } from '../../domain/resource.js';
 import type { Queryable } from '../../platform/database/database.js';
 import type { OrderClaim } from './order-leases.js';
 
@@ -47,8 +48,9 @@ export async function wakeOrdersFromAhead(tx: Queryable, usualSec: number, longe
   return (await tx.query(WAKE_FROM_AHEAD, [usualSec, longestSec])).length;
 }
 
-const END_RESTS = `UPDATE open_orders SET top_up_after = NULL
-    WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL AND top_up_after > clock_timestamp()`;
+const END_RESTS = `UPDATE open_orders SET top_up_after = NULL, bandwidth_top_up_after = NULL
+    WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL
+      AND greatest(top_up_after, bandwidth_top_up_after) > clock_timestamp()`;
 
 /** Ends the rests of top-ups that a later clock wrote. */
 export async function endTopUpRests(tx: Queryable): Promise<void> {
@@ -56,13 +58,25 @@ export async function endTopUpRests(tx: Queryable): Promise<void> {
 }
 
 const REST_TOP_UPS = {
-  name: 'rest_top_ups',
-  text: `UPDATE open_orders SET top_up_after = clock_timestamp() + $3::int * interval '1 second' WHERE id = $1 AND fence = $2`,
+  ENERGY: {
+    name: 'rest_top_ups',
+    text: `UPDATE open_orders SET top_up_after = clock_timestamp() + $3::int * interval '1 second' WHERE id = $1 AND fence = $2`,
+  },
+  BANDWIDTH: {
+    name: 'rest_bandwidth_top_ups',
+    text: `UPDATE open_orders SET bandwidth_top_up_after = clock_timestamp() + $3::int * interval '1 second'
+      WHERE id = $1 AND fence = $2`,
+  },
 };
 
-/** Postpones further top-ups of a running rental. */
-export async function postponeTopUps(database: Queryable, order: OrderClaim, restSec: number): Promise<void> {
-  await database.query(REST_TOP_UPS, [order.id, order.fence, restSec]);
+/** Postpones further top-ups of one resource of a running rental. */
+export async function postponeTopUps(
+  database: Queryable,
+  order: OrderClaim,
+  resource: Resource,
+  restSec: number,
+): Promise<void> {
+  await database.query(REST_TOP_UPS[resource], [order.id, order.fence, restSec]);
 }
 
 /**

@@ -1,5 +1,5 @@
 /** Moves orders from state to state. Callers lock several orders in the order of their ids. */
-import type { OrderKind } from '../../domain/order-state.js';
+import type { LegKind, OrderKind } from '../../domain/order-state.js';
 import type { Queryable } from '../../platform/database/database.js';
 import { SOLID_WAIT, type OrderClaim } from './order-leases.js';
 import { RECOVERY_IS_DONE } from './recovery-condition.js';
@@ -43,9 +43,11 @@ const DELIVER = {
   text: `UPDATE open_orders o SET status = 'delivered', delivered_at = s.at,
       ends_at = s.at + o.duration_sec * interval '1 second', delivered_energy = s.energy, delivered_bandwidth = s.bandwidth,
       sun_per_energy_e6 = div(s.sun * 1000000, o.energy)::bigint,
+      sun_per_bandwidth_e6 = div(s.bandwidth_sun * 1000000, o.bandwidth)::bigint,
       needs_attention = false, error_code = NULL, error = NULL, ${REST_UNTIL_SOLID}
     FROM (SELECT order_id, max(active_at) AS at, sum(energy)::bigint AS energy, sum(bandwidth)::bigint AS bandwidth,
-             sum(amount_sun) FILTER (WHERE kind = 'rental') AS sun FROM open_leg
+             sum(amount_sun) FILTER (WHERE kind = 'rental') AS sun,
+             sum(amount_sun) FILTER (WHERE kind = 'bandwidth') AS bandwidth_sun FROM open_leg
            WHERE order_id = ANY ($1::bigint[]) AND status <> 'released'
            GROUP BY order_id HAVING bool_and(status = 'active')) s
     WHERE o.id = s.order_id AND o.status IN ('placed', 'unresolved') AND NOT o.undoing
@@ -242,25 +244,36 @@ export async function flagForAttention(database: Queryable, order: OrderClaim): 
 }
 
 /**
- * Stake per sold energy, delegated or about to be. Short rentals are found by this figure. A rental with a new top-up is
- * due: its claim wrote no time, and no search finds it again if its worker dies before the release.
+ * Stake per sold energy and bandwidth, delegated or about to be. Short rentals are found by these figures. A rental with
+ * a new top-up is due: its claim wrote no time, and no search finds it again if its worker dies before the release.
  */
 const RECOUNT = {
   name: 'recount_standing',
-  text: `UPDATE open_orders o SET sun_per_energy_e6 = div(s.sun * 1000000, o.energy)::bigint,
-      top_up_after = clock_timestamp() + $2::int * interval '1 second',
+  text: `UPDATE open_orders o SET
+      sun_per_energy_e6 = coalesce(div(s.sun * 1000000, o.energy)::bigint, o.sun_per_energy_e6),
+      sun_per_bandwidth_e6 = coalesce(div(s.bandwidth_sun * 1000000, o.bandwidth)::bigint, o.sun_per_bandwidth_e6),
+      top_up_after = CASE WHEN 'rental' = ANY ($3::text[]) THEN clock_timestamp() + $2::int * interval '1 second'
+        ELSE o.top_up_after END,
+      bandwidth_top_up_after = CASE WHEN 'bandwidth' = ANY ($3::text[])
+        THEN clock_timestamp() + $2::int * interval '1 second' ELSE o.bandwidth_top_up_after END,
       next_run_at = CASE WHEN $2::int IS NULL THEN coalesce(o.next_run_at, clock_timestamp()) ELSE o.next_run_at END
-    FROM (SELECT order_id, sum(amount_sun) AS sun FROM open_leg
-           WHERE order_id = $1 AND kind = 'rental' AND status NOT IN ('released', 'reclaimed') GROUP BY order_id) s
+    FROM (SELECT order_id, sum(amount_sun) FILTER (WHERE kind = 'rental') AS sun,
+             sum(amount_sun) FILTER (WHERE kind = 'bandwidth') AS bandwidth_sun FROM open_leg
+           WHERE order_id = $1 AND status NOT IN ('released', 'reclaimed') GROUP BY order_id) s
     WHERE o.id = s.order_id AND o.kind = 'rental'`,
 };
 
 /**
- * Counts a rental's stake again and postpones its top-ups for `restSec`; null if legs were added, which makes the rental
- * due.
+ * Counts a rental's stake again after a change of legs of these kinds. Postpones the top-ups of these kinds for
+ * `restSec`; null if legs were added, which makes the rental due.
  */
-export async function recountStake(tx: Queryable, orderId: bigint, restSec: number | null): Promise<void> {
-  await tx.query(RECOUNT, [orderId, restSec]);
+export async function recountStake(
+  tx: Queryable,
+  orderId: bigint,
+  restSec: number | null,
+  kinds: readonly LegKind[],
+): Promise<void> {
+  await tx.query(RECOUNT, [orderId, restSec, kinds]);
 }
 
 /** Skips rows that changed since or are locked; the next pass judges them. */

@@ -4,7 +4,7 @@
  */
 import type { LegKind } from '../../domain/order-state.js';
 import { divCeil, SUN_PER_TRX, sun, type Energy, type Sun } from '../../domain/units.js';
-import { DELEGATION_MIN_SUN, sunForEnergy, sunOfOneEnergy, type EnergyRatio } from './energy-ratio.js';
+import { DELEGATION_MIN_SUN, energyOfSun, sunForEnergy, sunOfOneEnergy, type EnergyRatio } from './energy-ratio.js';
 
 /** The network's two numbers that govern every delegation of bandwidth. TRON: getaccountresource of any account. */
 export interface BandwidthRatio {
@@ -31,6 +31,11 @@ export function sunForBandwidth(units: bigint, ratio: BandwidthRatio, marginBps:
 /** Returns the sun worth one unit of bandwidth, rounded up. */
 export function sunOfOneUnit(ratio: BandwidthRatio): Sun {
   return sunOfOneEnergy(inPlaceOfEnergy(ratio));
+}
+
+/** Returns the units of bandwidth that a delegated amount yields, rounded down as the chain does. */
+export function bandwidthOfSun(amount: Sun, ratio: BandwidthRatio): bigint {
+  return energyOfSun(amount, inPlaceOfEnergy(ratio));
 }
 
 /** Returns the sun that a further leg of this kind may lack, because the amount of each leg rounds down. */

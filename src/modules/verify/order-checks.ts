@@ -81,11 +81,11 @@ const DELIVERY_CHECKS: readonly OrderCheck[] = [
   {
     check: 'top-ups',
     rule: 'I3',
-    says: 'Top-ups belong only to delivered, settled rentals, and their number is bounded.',
+    says: 'Top-ups belong only to delivered, settled rentals, and their number of each resource is bounded.',
     stops: 'everything',
     text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, min(l.wallet_id) AS wallet_id, o.status,
         o.settled, count(*) AS top_ups
-      FROM the_legs l JOIN the_orders o ON o.id = l.order_id WHERE l.top_up GROUP BY o.id, o.status, o.settled, o.kind
+      FROM the_legs l JOIN the_orders o ON o.id = l.order_id WHERE l.top_up GROUP BY o.id, o.status, o.settled, o.kind, l.kind
       HAVING o.status <> 'delivered' OR NOT o.settled OR o.kind <> 'rental' OR count(*) > ${TOP_UPS_BOUND}`,
   },
   {

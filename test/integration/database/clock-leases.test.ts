@@ -11,6 +11,7 @@ import { SharedReading } from '../../../src/platform/database/shared-reading.js'
 import { TronClient } from '../../../src/platform/chain/tron.client.js';
 import { ClockWatch } from '../../../src/modules/fulfilment/loop/clock-watch.js';
 import { StartupGate } from '../../../src/modules/fulfilment/loop/startup-gate.js';
+import { RESOURCES, type Resource } from '../../../src/domain/resource.js';
 import { claimShortRentals, TOP_UP_REST_MAX_SEC } from '../../../src/modules/order-records/order-leases.js';
 import type { Customer } from '../../support/api/client.js';
 import { makeCustomer } from '../../support/api/factory.js';
@@ -174,16 +175,27 @@ describe('a due time further ahead than any rest', () => {
     const key = await newOrder();
     const [order] = await database.query<{ id: bigint }>('SELECT id FROM open_orders WHERE key = $1', [key]);
     await settleOrder(fixture.api, order!.id);
-    const claim = async (restedSec: number): Promise<boolean> => {
+    const claim = async (restedSec: number, resource: Resource): Promise<boolean> => {
+      const [after, standing] =
+        resource === 'ENERGY'
+          ? ['top_up_after', 'sun_per_energy_e6']
+          : ['bandwidth_top_up_after', 'sun_per_bandwidth_e6'];
       await run(
-        `UPDATE open_orders SET top_up_after = clock_timestamp() + $2 * interval '1 second', sun_per_energy_e6 = 1
-          WHERE id = $1`,
+        `UPDATE open_orders SET ${after} = clock_timestamp() + $2 * interval '1 second', ${standing} = 1,
+            lease_until = NULL WHERE id = $1`,
         [order!.id, restedSec],
       );
-      const claims = await claimShortRentals(database, 30, 100, { shortBelowE6: 2n, endsAfter: new Date(0) });
+      const short = { resource, shortBelowE6: 2n, endsAfter: new Date(0) };
+      const claims = await claimShortRentals(database, 30, 100, short);
       return claims.some(({ id }) => id === order!.id);
     };
-    expect([await claim(TOP_UP_REST_MAX_SEC - 60), await claim(TOP_UP_REST_MAX_SEC + 60)]).toEqual([false, true]);
+    for (const resource of RESOURCES) {
+      const claimed = [
+        await claim(TOP_UP_REST_MAX_SEC - 60, resource),
+        await claim(TOP_UP_REST_MAX_SEC + 60, resource),
+      ];
+      expect(claimed).toEqual([false, true]);
+    }
   });
 
   it('of an endpoint is now', async () => {

@@ -79,8 +79,8 @@ export const PLANTED_KEYS: readonly PlantedBug[] = [
     name: 'what the network’s growth takes is not made up for',
     changes: one(
       'modules/order-records/order-leases.ts',
-      'AND sun_per_energy_e6 < $3',
-      'AND sun_per_energy_e6 < $3 AND false',
+      'WHERE sun_per_energy_e6 < $3',
+      'WHERE sun_per_energy_e6 < $3 AND false',
     ),
     test: long('fulfilment/running-rentals')(
       'a rental that the network’s growth halves is topped up to what was sold, and all of it is reclaimed at its end',
@@ -90,7 +90,7 @@ export const PLANTED_KEYS: readonly PlantedBug[] = [
     name: 'a rental is topped up while a top-up is on its way',
     changes: one(
       'modules/fulfilment/plan/running-rentals.ts',
-      `if (short === undefined || standingLegs(order).some((leg) => leg.status !== 'active')) return undefined;`,
+      `if (short === undefined || standingLegs(order, resource).some((leg) => leg.status !== 'active')) return undefined;`,
       'if (short === undefined) return undefined;',
     ),
     test: long('fulfilment/running-rentals')(

@@ -16,7 +16,11 @@ export const PLANTED_USABLE: readonly PlantedBug[] = [
   {
     // No named test: the rounds must catch it.
     name: 'what ended rentals leave behind is never topped up',
-    changes: one(RUNNING, 'const lost = lostOf(order, ratio, clockMs);', 'const lost = 0n as Energy;'),
+    changes: one(
+      RUNNING,
+      "const lost = resource === 'ENERGY' ? lostOf(order, totals, clockMs) : 0n;",
+      'const lost = 0n;',
+    ),
   },
   {
     name: 'what a reclaim leaves behind is forgotten',
@@ -111,7 +115,7 @@ export const PLANTED_USABLE: readonly PlantedBug[] = [
     name: 'a top-up that came to nothing is not made anew',
     changes: one(
       ENDING,
-      'if (legs.some(({ isTopUp }) => isTopUp)) await tx.query(WEIGH_AGAIN',
+      "if (legs.some(({ isTopUp, kind }) => isTopUp && kind === 'rental')) await tx.query(WEIGH_AGAIN",
       'if (legs.length < 0) await tx.query(WEIGH_AGAIN',
     ),
     test: onChain('a top-up that comes to nothing is made again'),

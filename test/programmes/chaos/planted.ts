@@ -27,6 +27,7 @@ import { PLANTED_OUTAGES } from './planted-outages.js';
 import { PLANTED_MERCHANT_PAGES } from './planted-merchant-pages.js';
 import { PLANTED_MESSAGES } from './planted-messages.js';
 import { PLANTED_IN_RECORDS } from './planted-in-records.js';
+import { PLANTED_IN_BUNDLES } from './planted-bundles.js';
 import { PLANTED_IN_TESTS } from './planted-in-tests.js';
 import { PLANTED_ON_CHAIN } from './planted-on-chain.js';
 import { PLANTED_PEOPLE } from './planted-people.js';
@@ -49,6 +50,7 @@ import { SCHEMA, type PlantedBug } from './planted-bug.js';
 export const PLANTED: readonly PlantedBug[] = [
   ...PLANTED_ON_CHAIN,
   ...PLANTED_IN_RECORDS,
+  ...PLANTED_IN_BUNDLES,
   ...PLANTED_IN_TESTS,
   ...PLANTED_DEFENCES,
   ...PLANTED_KEYS,

@@ -14,7 +14,8 @@ import { OrderAdvancer } from '../../../src/modules/fulfilment/advance/order-adv
 import { Proofs } from '../../../src/modules/fulfilment/send/proof.js';
 import { OrphanReclaims } from '../../../src/modules/reconciliation/orphan-reclaims.js';
 import { UnrecordedSearch } from '../../../src/modules/reconciliation/unrecorded-search.js';
-import { shortBelowE6, TOP_UP_TIME_LEFT_MS } from '../../../src/modules/fulfilment/plan/running-rentals.js';
+import { RESOURCES } from '../../../src/domain/resource.js';
+import { TOP_UP_TIME_LEFT_MS } from '../../../src/modules/fulfilment/plan/running-rentals.js';
 import { TransactionLog } from '../../../src/modules/fulfilment/send/transaction-log.js';
 import { WalletHealth } from '../../../src/modules/fulfilment/send/wallet-health.js';
 import type { ClaimedOrder } from '../../../src/modules/fulfilment/loop/claimed-order.js';
@@ -126,14 +127,20 @@ export class SteppedWorker {
     while ((await search.searchNext(true)) !== 0);
   }
 
-  /** Tops up running rentals that fall short of the sold energy, as of the last `followChain`. */
+  /** Tops up running rentals that fall short of the sold energy or bandwidth, as of the last `followChain`. */
   async topUp(): Promise<number> {
     const { ratio } = this.context.get(ChainView, { strict: false }).current!;
-    const short = await this.orderClaims().claimShort(64, shortBelowE6(ratio), this.clockMs + TOP_UP_TIME_LEFT_MS);
-    await this.advancer().advance(short);
-    const lost = await this.claimLost();
-    await this.advancer().advance(lost);
-    return short.length + lost.length;
+    const endsAfterMs = this.clockMs + TOP_UP_TIME_LEFT_MS;
+    let claimed = 0;
+    const advance = async (orders: readonly ClaimedOrder[]): Promise<void> => {
+      claimed += orders.length;
+      await this.advancer().advance(orders);
+    };
+    for (const resource of RESOURCES) {
+      await advance(await this.orderClaims().claimShort(64, resource, ratio, endsAfterMs));
+    }
+    await advance(await this.claimLost());
+    return claimed;
   }
 
   /** Claims running rentals that must replace energy lost to reclaims, as of the last `followChain`. */

@@ -1,10 +1,11 @@
 /** Reserves further legs for orders and running rentals with too little energy or bandwidth. */
 import { Injectable } from '@nestjs/common';
+import { delegationKind, RESOURCES, type Resource } from '../../../domain/resource.js';
 import type { Energy } from '../../../domain/units.js';
 import { Config } from '../../../platform/config/config.js';
 import type { PartReservation } from '../../order-records/leg-transitions.js';
-import { sunForBandwidth, sunOfOneUnit, type NetworkTotals } from '../../pool/bandwidth-stake.js';
-import { sunForEnergy, sunOfOneEnergy, type EnergyRatio } from '../../pool/energy-ratio.js';
+import { legSlackSun, sunForBandwidth, type NetworkTotals } from '../../pool/bandwidth-stake.js';
+import { sunForEnergy } from '../../pool/energy-ratio.js';
 import { ChainView, type View } from '../follow/chain-view.js';
 import type { ClaimedOrder } from '../loop/claimed-order.js';
 import { DeliveryCheck } from '../plan/delivery-check.js';
@@ -25,9 +26,11 @@ export class TopUps {
 
   async reserve(pass: AdvancePass, view: View): Promise<void> {
     for (const { order, plan } of pass.planned) {
-      if (!view.isDisputed) await this.topUpRunningRental(pass, order, view.ratio);
-      if (isPastTopUps(order, view.ratio, this.chainView.clockMs)) {
-        await pass.runForOrder(order, () => this.orderTermination.postponeTopUps(order));
+      for (const resource of RESOURCES) {
+        if (!view.isDisputed) await this.topUpRunningRental(pass, order, view.ratio, resource);
+        if (isPastTopUps(order, view.ratio, this.chainView.clockMs, resource)) {
+          await pass.runForOrder(order, () => this.orderTermination.postponeTopUps(order, resource));
+        }
       }
       if (!plan.topUp) continue;
       await pass.runForOrder(order, async () => {
@@ -40,42 +43,45 @@ export class TopUps {
   }
 
   /** Returns the capacity for the missing energy of an undelivered order; for its missing bandwidth if only that lacks. */
-  private missingOf(order: ClaimedOrder, ratio: NetworkTotals): PartReservation {
-    const { marginBps } = this.config.pool;
-    const energy = ((order.energy ?? 0n) - energyOf(order)) as Energy;
-    if (energy > 0n) {
-      return {
-        kind: 'rental',
-        amountSun: sunForEnergy(energy, ratio, marginBps),
-        slackSun: sunOfOneEnergy(ratio),
-      };
-    }
-    const units = (order.bandwidth ?? 0n) - bandwidthOf(order);
-    return {
-      kind: 'bandwidth',
-      amountSun: sunForBandwidth(units, ratio, marginBps),
-      slackSun: sunOfOneUnit(ratio),
-    };
+  private missingOf(order: ClaimedOrder, totals: NetworkTotals): PartReservation {
+    const energy = (order.energy ?? 0n) - energyOf(order);
+    return energy > 0n
+      ? this.partFor(energy, 'ENERGY', totals)
+      : this.partFor((order.bandwidth ?? 0n) - bandwidthOf(order), 'BANDWIDTH', totals);
   }
 
-  private async topUpRunningRental(pass: AdvancePass, order: ClaimedOrder, ratio: EnergyRatio): Promise<void> {
+  private partFor(units: bigint, resource: Resource, totals: NetworkTotals): PartReservation {
+    const { marginBps } = this.config.pool;
+    const kind = delegationKind(resource);
+    const amountSun =
+      resource === 'ENERGY'
+        ? sunForEnergy(units as Energy, totals, marginBps)
+        : sunForBandwidth(units, totals, marginBps);
+    return { kind, amountSun, slackSun: legSlackSun(kind, totals) };
+  }
+
+  private async topUpRunningRental(
+    pass: AdvancePass,
+    order: ClaimedOrder,
+    totals: NetworkTotals,
+    resource: Resource,
+  ): Promise<void> {
     // The claimed order does not show the changes of this pass.
     if (pass.hasMoved(order)) return;
     const { clockMs } = this.chainView;
-    const needed = topUpFor(order, ratio, clockMs);
-    const left = order.usage && leftoverOf(order.usage).energy;
+    const needed = topUpFor(order, totals, clockMs, resource);
+    const left = resource === 'ENERGY' ? order.usage && leftoverOf(order.usage).energy : undefined;
     if (needed !== undefined) {
       await pass.runForOrder(order, async () => {
-        if (await this.deliveryCheck.isFutile(order)) return this.orderTermination.postponeTopUps(order);
+        if (await this.deliveryCheck.isFutile(order)) return this.orderTermination.postponeTopUps(order, resource);
         const isReserved = await this.orderTermination.reserveRunningTopUp(order, {
-          amountSun: sunForEnergy(needed.energy, ratio, this.config.pool.marginBps),
-          slackSun: sunOfOneEnergy(ratio),
+          part: this.partFor(needed.units, resource, totals),
           cause: needed.cause,
           left: needed.cause === 'usage' ? left : undefined,
         });
         if (isReserved) pass.runAgain(order);
       });
-    } else if (left !== undefined && isMadeUpFor(order, ratio, clockMs)) {
+    } else if (left !== undefined && isMadeUpFor(order, totals, clockMs)) {
       await pass.runForOrder(order, () => this.orderTermination.recordHarmlessLeftover(order, left));
     }
   }

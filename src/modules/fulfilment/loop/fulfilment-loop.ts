@@ -14,7 +14,8 @@ import type { Failures } from '../advance/advance-pass.js';
 import { OrderAdvancer } from '../advance/order-advancer.js';
 import { Follower } from '../follow/follower.js';
 import { StartupGate } from './startup-gate.js';
-import { shortBelowE6, TOP_UP_TIME_LEFT_MS } from '../plan/running-rentals.js';
+import { RESOURCES } from '../../../domain/resource.js';
+import { TOP_UP_TIME_LEFT_MS } from '../plan/running-rentals.js';
 import { OrderClaims } from './order-claims.js';
 import type { ClaimedOrder } from './claimed-order.js';
 
@@ -270,17 +271,19 @@ export class FulfilmentLoop {
   }
 
   /**
-   * Claims running rentals with less energy than was sold. Usually none: only a changed ratio or reclaims cause this.
+   * Claims running rentals with less energy or bandwidth than was sold. Usually none: only a changed ratio or reclaims cause this.
    */
   private async topUpShortRentals(clockMs: number): Promise<void> {
     const view = this.chainView.current;
     if (view === undefined || view.isDisputed) return;
     await waitUntilBelow(this.runs, RUNS_MAX);
     if (this.stopping.signal.aborted) return;
-    const below = shortBelowE6(view.ratio);
     const endsAfterMs = clockMs + TOP_UP_TIME_LEFT_MS;
-    this.startRun(await this.orderClaims.claimShort(this.config.worker.concurrency, below, endsAfterMs));
-    if (this.isStopping()) return;
+    for (const resource of RESOURCES) {
+      const limit = this.config.worker.concurrency;
+      this.startRun(await this.orderClaims.claimShort(limit, resource, view.ratio, endsAfterMs));
+      if (this.isStopping()) return;
+    }
     this.startRun(await this.orderClaims.claimWithLosses(this.config.worker.concurrency, endsAfterMs));
   }
 

@@ -2,6 +2,7 @@
 import { Injectable } from '@nestjs/common';
 import { sleep } from '../../../platform/support/clock.js';
 import { Config } from '../../../platform/config/config.js';
+import type { Resource } from '../../../domain/resource.js';
 import { sun, type Energy } from '../../../domain/units.js';
 import type { ChainTxPurpose, ChainTxStatus, LegKind, LegStatus, TopUpCause } from '../../../domain/order-state.js';
 import { Database } from '../../../platform/database/database.js';
@@ -19,6 +20,8 @@ import {
 import { FulfilmentEvents } from '../fulfilment-events.js';
 import type { Tally, ClaimedLeg, ClaimedOrder, ClaimedTx, ReceiverUsage } from './claimed-order.js';
 import { readReceiverUsage } from './receiver-usage.js';
+import { shortBelowE6 } from '../plan/running-rentals.js';
+import type { NetworkTotals } from '../../pool/bandwidth-stake.js';
 
 const LEG_AGE_SEC = steadyAgeSec('l.changed_at');
 const TX_AGE_SEC = steadyAgeSec('t.created_at');
@@ -216,9 +219,14 @@ export class OrderClaims {
     return this.load(await claimEndedRentals(this.database, this.leaseSec, limit, new Date(clockMs)));
   }
 
-  /** Claims and loads up to `limit` running rentals with less energy than was sold, worst first. */
-  async claimShort(limit: number, shortBelowE6: bigint, endsAfterMs: number): Promise<ClaimedOrder[]> {
-    const short = { shortBelowE6, endsAfter: new Date(endsAfterMs) };
+  /** Claims and loads up to `limit` running rentals with less of a resource than was sold, worst first. */
+  async claimShort(
+    limit: number,
+    resource: Resource,
+    totals: NetworkTotals,
+    endsAfterMs: number,
+  ): Promise<ClaimedOrder[]> {
+    const short = { resource, shortBelowE6: shortBelowE6(totals, resource), endsAfter: new Date(endsAfterMs) };
     return this.load(await claimShortRentals(this.database, this.leaseSec, limit, short));
   }
 

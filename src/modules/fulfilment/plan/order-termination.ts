@@ -7,6 +7,7 @@ import { Injectable } from '@nestjs/common';
 import { Ledger } from '../../billing/ledger.js';
 import type { Credits, Sun } from '../../../domain/units.js';
 import type { LegKind, TopUpCause } from '../../../domain/order-state.js';
+import { resourceOf, type Resource } from '../../../domain/resource.js';
 import { TRANSACTIONS_PER_LEG } from '../../pool/bandwidth.js';
 import { Database, isRefusal, type Queryable } from '../../../platform/database/database.js';
 import {
@@ -88,8 +89,7 @@ const UNRESOLVED_REASON =
 
 /** A top-up to reserve. */
 export interface ReservedTopUp {
-  readonly amountSun: Sun;
-  readonly slackSun: Sun;
+  readonly part: PartReservation;
   readonly cause: TopUpCause;
   /** The usage that reclaims left at the receiver, if this top-up makes up for it. */
   readonly left: bigint | undefined;
@@ -114,6 +114,8 @@ function partsOf(released: readonly ReleasedLeg[], slackSunOf: (kind: LegKind) =
     slackSun: slackSunOf(kind),
   }));
 }
+
+const kindsOf = (legs: readonly ClaimedLeg[]): readonly LegKind[] => [...new Set(legs.map(({ kind }) => kind))];
 
 async function recordLeftover(tx: Queryable, order: ClaimedOrder, left: bigint): Promise<void> {
   const reclaims = (order.usage?.reclaims ?? []).map(({ txId }) => txId);
@@ -144,8 +146,8 @@ export class OrderTermination {
         await tx.query(RETURN_CAPACITY, [leg.wallet_id, leg.id, free, transactions, bandwidth]);
       }
       if (!order.isSettled) return [];
-      await recountStake(tx, order.id, TOP_UP_REST_SEC);
-      if (legs.some(({ isTopUp }) => isTopUp)) await tx.query(WEIGH_AGAIN, [order.receiver]);
+      await recountStake(tx, order.id, TOP_UP_REST_SEC, kindsOf(legs));
+      if (legs.some(({ isTopUp, kind }) => isTopUp && kind === 'rental')) await tx.query(WEIGH_AGAIN, [order.receiver]);
       // The rental's end may have waited for these legs alone.
       return recordReclaimedOrders(tx, [order.id]);
     });
@@ -173,9 +175,12 @@ export class OrderTermination {
         // the slots of two wallets in this order could deadlock with sessions that lock them in the other order.
         await reserveFurther(tx, order, partsOf(released, slackSunOf));
         if (order.isSettled) {
-          const cause = legs.find(({ topUpCause }) => topUpCause !== undefined)?.topUpCause;
-          await markTopUps(tx, order.id, Math.max(...order.legs.map((leg) => leg.legNo)), cause);
-          await recountStake(tx, order.id, null);
+          const afterLegNo = Math.max(...order.legs.map((leg) => leg.legNo));
+          for (const kind of kindsOf(legs)) {
+            const cause = legs.find((leg) => leg.kind === kind && leg.topUpCause !== undefined)?.topUpCause;
+            await markTopUps(tx, order.id, { afterLegNo, kind, cause });
+          }
+          await recountStake(tx, order.id, null, kindsOf(legs));
         }
         // Keep the age: the limit for unsent legs covers a leg and its replacements together.
         await keepLegAge(tx, order.id, Math.max(...legs.map((leg) => leg.ageSec)));
@@ -239,30 +244,30 @@ export class OrderTermination {
   }
 
   /**
-   * Reserves a further leg, at our cost, for a running rental with too little energy. Also records that it makes up for
-   * the reclaims' leftover at the receiver. Returns false if the pool lacks capacity, another rental of the receiver
+   * Reserves a further leg, at our cost, for a running rental with too little energy or bandwidth. Also records that it
+   * makes up for the reclaims' leftover at the receiver. Returns false if the pool lacks capacity, another rental of the receiver
    * was topped up meanwhile, the rental is over, or another worker holds it. It is retried a little later.
    */
-  async reserveRunningTopUp(
-    order: ClaimedOrder,
-    { amountSun, slackSun, cause, left }: ReservedTopUp,
-  ): Promise<boolean> {
+  async reserveRunningTopUp(order: ClaimedOrder, { part, cause, left }: ReservedTopUp): Promise<boolean> {
+    const { kind, amountSun } = part;
     try {
       const isReserved = await this.database.transaction(async (tx) => {
-        if (order.usage !== undefined && !(await holdReceiver(tx, order.receiver, order.usage))) return false;
-        const lastLegNo = await lockRunningRental(tx, order);
-        if (lastLegNo === undefined) return false;
-        await reserveFurther(tx, order, [{ kind: 'rental', amountSun, slackSun }]);
-        await markTopUps(tx, order.id, lastLegNo, cause);
-        await recountStake(tx, order.id, null);
+        // The receiver's rentals share the energy that reclaims cost; each makes up for its own bandwidth.
+        if (kind === 'rental' && order.usage !== undefined && !(await holdReceiver(tx, order.receiver, order.usage)))
+          return false;
+        const afterLegNo = await lockRunningRental(tx, order);
+        if (afterLegNo === undefined) return false;
+        await reserveFurther(tx, order, [part]);
+        await markTopUps(tx, order.id, { afterLegNo, kind, cause });
+        await recountStake(tx, order.id, null, [kind]);
         if (left !== undefined) await recordLeftover(tx, order, left);
         return true;
       });
-      if (isReserved) this.fulfilmentEvents.reportTopUp(order, amountSun, cause);
+      if (isReserved) this.fulfilmentEvents.reportTopUp(order, amountSun, resourceOf(kind), cause);
       return isReserved;
     } catch (error) {
       if (!isRefusal(error)) throw error;
-      await postponeTopUps(this.database, order, TOP_UP_REST_SEC);
+      await postponeTopUps(this.database, order, resourceOf(kind), TOP_UP_REST_SEC);
       return false;
     }
   }
@@ -272,8 +277,8 @@ export class OrderTermination {
     await recordLeftover(this.database, order, left);
   }
 
-  /** Postpones top-ups of a running rental that will get none, so that it is not claimed ahead of others. */
-  async postponeTopUps(order: ClaimedOrder): Promise<void> {
-    await postponeTopUps(this.database, order, PAST_TOP_UPS_REST_SEC);
+  /** Postpones top-ups of a resource that a running rental gets no more of, so that it is not claimed ahead of others. */
+  async postponeTopUps(order: ClaimedOrder, resource: Resource): Promise<void> {
+    await postponeTopUps(this.database, order, resource, PAST_TOP_UPS_REST_SEC);
   }
 }

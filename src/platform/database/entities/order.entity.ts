@@ -139,6 +139,13 @@ export class Order {
   @Column({ ...TIMESTAMPTZ, name: 'top_up_after', nullable: true })
   topUpAfter!: Date | null;
 
+  /** Sun delegated per unit of bandwidth sold, × 10^6. */
+  @Column({ ...BIGINT, name: 'sun_per_bandwidth_e6', nullable: true })
+  sunPerBandwidthE6!: bigint | null;
+
+  @Column({ ...TIMESTAMPTZ, name: 'bandwidth_top_up_after', nullable: true })
+  bandwidthTopUpAfter!: Date | null;
+
   @Column({ ...TIMESTAMPTZ, name: 'next_run_at', nullable: true })
   nextRunAt!: Date | null;
 

@@ -79,12 +79,14 @@ BEGIN
       trx_usd_e8, request_id, settled, undoing, needs_attention, error_code, error, delivered_energy, created_at, delivered_at,
       ends_at, reclaimed_at, placed_at, next_run_at, lease_until, fence, sun_per_energy_e6, top_up_after, judged, extensions,
       test, play_at, reference, metadata, expected_uses, energy_fee_sun, max_fee_limit_sun, transfer, bandwidth,
-      bandwidth_price_sun, bandwidth_credits, activation_price_sun, activation_credits, delivered_bandwidth, kept_credits, archived) OVERRIDING SYSTEM VALUE
+      bandwidth_price_sun, bandwidth_credits, activation_price_sun, activation_credits, delivered_bandwidth, kept_credits,
+      sun_per_bandwidth_e6, bandwidth_top_up_after, archived) OVERRIDING SYSTEM VALUE
     SELECT id, project_id, key, request_hash, quote_id, kind, status, receive_address, energy, duration_sec, price_sun, credits,
       trx_usd_e8, request_id, settled, undoing, needs_attention, error_code, error, delivered_energy, created_at, delivered_at,
       ends_at, reclaimed_at, placed_at, next_run_at, lease_until, fence, sun_per_energy_e6, top_up_after, judged, extensions,
       test, play_at, reference, metadata, expected_uses, energy_fee_sun, max_fee_limit_sun, transfer, bandwidth,
-      bandwidth_price_sun, bandwidth_credits, activation_price_sun, activation_credits, delivered_bandwidth, kept_credits, true FROM open_orders WHERE id = ANY (v_orders);
+      bandwidth_price_sun, bandwidth_credits, activation_price_sun, activation_credits, delivered_bandwidth, kept_credits,
+      sun_per_bandwidth_e6, bandwidth_top_up_after, true FROM open_orders WHERE id = ANY (v_orders);
   INSERT INTO archived_leg (id, order_id, leg_no, kind, wallet_id, receive_address, amount_sun, energy, status, active_at, changed_at, closed_at,
       closed_by_txid, closed_reason, top_up, top_up_cause, bandwidth, archived) OVERRIDING SYSTEM VALUE
     SELECT id, order_id, leg_no, kind, wallet_id, receive_address, amount_sun, energy, status, active_at, changed_at, closed_at,
@@ -3161,7 +3163,10 @@ CREATE TABLE orders (
   activation_credits bigint,
   delivered_bandwidth bigint,
   -- The share that a refund did not return: the chain has the activation.
-  kept_credits bigint
+  kept_credits bigint,
+  -- The same two figures of the bandwidth as of the energy.
+  sun_per_bandwidth_e6 bigint,
+  bandwidth_top_up_after timestamptz
 ) PARTITION BY LIST (archived);
 
 CREATE TABLE open_orders PARTITION OF orders (
@@ -3181,6 +3186,9 @@ CREATE INDEX orders_ending ON open_orders (ends_at)
 -- Running rentals with the least energy for the amount sold. Read with every block.
 CREATE INDEX orders_standing ON open_orders (sun_per_energy_e6)
   WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL;
+-- The same for bandwidth.
+CREATE INDEX orders_standing_bandwidth ON open_orders (sun_per_bandwidth_e6)
+  WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL AND sun_per_bandwidth_e6 IS NOT NULL;
 -- Rows that the reconciler must check.
 CREATE INDEX orders_unjudged ON open_orders (id) WHERE NOT judged;
 -- Test orders to play, oldest first. No live order is in it.
@@ -3212,6 +3220,8 @@ CREATE INDEX archived_orders_ending ON archived_orders (ends_at)
   WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL;
 CREATE INDEX archived_orders_standing ON archived_orders (sun_per_energy_e6)
   WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL;
+CREATE INDEX archived_orders_standing_bandwidth ON archived_orders (sun_per_bandwidth_e6)
+  WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL AND sun_per_bandwidth_e6 IS NOT NULL;
 CREATE INDEX archived_orders_unjudged ON archived_orders (id) WHERE NOT judged;
 CREATE INDEX archived_orders_play ON archived_orders (play_at) WHERE play_at IS NOT NULL;
 CREATE INDEX archived_orders_test ON archived_orders (created_at) WHERE test;

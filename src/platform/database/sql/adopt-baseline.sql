@@ -121,7 +121,11 @@ CREATE INDEX archived_chain_tx_without_cost ON archived_chain_tx (id) WHERE stag
 -- Bandwidth and activations that are sold beside energy.
 ALTER TABLE orders ADD COLUMN bandwidth bigint, ADD COLUMN bandwidth_price_sun bigint, ADD COLUMN bandwidth_credits bigint,
   ADD COLUMN activation_price_sun bigint, ADD COLUMN activation_credits bigint, ADD COLUMN delivered_bandwidth bigint,
-  ADD COLUMN kept_credits bigint;
+  ADD COLUMN kept_credits bigint, ADD COLUMN sun_per_bandwidth_e6 bigint, ADD COLUMN bandwidth_top_up_after timestamptz;
+CREATE INDEX orders_standing_bandwidth ON open_orders (sun_per_bandwidth_e6)
+  WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL AND sun_per_bandwidth_e6 IS NOT NULL;
+CREATE INDEX archived_orders_standing_bandwidth ON archived_orders (sun_per_bandwidth_e6)
+  WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL AND sun_per_bandwidth_e6 IS NOT NULL;
 ALTER TABLE leg ADD COLUMN bandwidth bigint;
 ALTER TABLE orphan_tx ADD COLUMN resource text;
 UPDATE orphan_tx SET resource = 'ENERGY' WHERE type IN (57, 58);

@@ -42,12 +42,14 @@ BEGIN
       trx_usd_e8, request_id, settled, undoing, needs_attention, error_code, error, delivered_energy, created_at, delivered_at,
       ends_at, reclaimed_at, placed_at, next_run_at, lease_until, fence, sun_per_energy_e6, top_up_after, judged, extensions,
       test, play_at, reference, metadata, expected_uses, energy_fee_sun, max_fee_limit_sun, transfer, bandwidth,
-      bandwidth_price_sun, bandwidth_credits, activation_price_sun, activation_credits, delivered_bandwidth, kept_credits, archived) OVERRIDING SYSTEM VALUE
+      bandwidth_price_sun, bandwidth_credits, activation_price_sun, activation_credits, delivered_bandwidth, kept_credits,
+      sun_per_bandwidth_e6, bandwidth_top_up_after, archived) OVERRIDING SYSTEM VALUE
     SELECT id, project_id, key, request_hash, quote_id, kind, status, receive_address, energy, duration_sec, price_sun, credits,
       trx_usd_e8, request_id, settled, undoing, needs_attention, error_code, error, delivered_energy, created_at, delivered_at,
       ends_at, reclaimed_at, placed_at, next_run_at, lease_until, fence, sun_per_energy_e6, top_up_after, judged, extensions,
       test, play_at, reference, metadata, expected_uses, energy_fee_sun, max_fee_limit_sun, transfer, bandwidth,
-      bandwidth_price_sun, bandwidth_credits, activation_price_sun, activation_credits, delivered_bandwidth, kept_credits, true FROM open_orders WHERE id = ANY (v_orders);
+      bandwidth_price_sun, bandwidth_credits, activation_price_sun, activation_credits, delivered_bandwidth, kept_credits,
+      sun_per_bandwidth_e6, bandwidth_top_up_after, true FROM open_orders WHERE id = ANY (v_orders);
   INSERT INTO archived_leg (id, order_id, leg_no, kind, wallet_id, receive_address, amount_sun, energy, status, active_at, changed_at, closed_at,
       closed_by_txid, closed_reason, top_up, top_up_cause, bandwidth, archived) OVERRIDING SYSTEM VALUE
     SELECT id, order_id, leg_no, kind, wallet_id, receive_address, amount_sun, energy, status, active_at, changed_at, closed_at,

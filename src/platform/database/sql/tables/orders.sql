@@ -64,7 +64,10 @@ CREATE TABLE orders (
   activation_credits bigint,
   delivered_bandwidth bigint,
   -- The share that a refund did not return: the chain has the activation.
-  kept_credits bigint
+  kept_credits bigint,
+  -- The same two figures of the bandwidth as of the energy.
+  sun_per_bandwidth_e6 bigint,
+  bandwidth_top_up_after timestamptz
 ) PARTITION BY LIST (archived);
 
 CREATE TABLE open_orders PARTITION OF orders (
@@ -84,6 +87,9 @@ CREATE INDEX orders_ending ON open_orders (ends_at)
 -- Running rentals with the least energy for the amount sold. Read with every block.
 CREATE INDEX orders_standing ON open_orders (sun_per_energy_e6)
   WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL;
+-- The same for bandwidth.
+CREATE INDEX orders_standing_bandwidth ON open_orders (sun_per_bandwidth_e6)
+  WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL AND sun_per_bandwidth_e6 IS NOT NULL;
 -- Rows that the reconciler must check.
 CREATE INDEX orders_unjudged ON open_orders (id) WHERE NOT judged;
 -- Test orders to play, oldest first. No live order is in it.
@@ -115,6 +121,8 @@ CREATE INDEX archived_orders_ending ON archived_orders (ends_at)
   WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL;
 CREATE INDEX archived_orders_standing ON archived_orders (sun_per_energy_e6)
   WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL;
+CREATE INDEX archived_orders_standing_bandwidth ON archived_orders (sun_per_bandwidth_e6)
+  WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL AND sun_per_bandwidth_e6 IS NOT NULL;
 CREATE INDEX archived_orders_unjudged ON archived_orders (id) WHERE NOT judged;
 CREATE INDEX archived_orders_play ON archived_orders (play_at) WHERE play_at IS NOT NULL;
 CREATE INDEX archived_orders_test ON archived_orders (created_at) WHERE test;
