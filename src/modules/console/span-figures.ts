@@ -2,6 +2,7 @@
 import { Injectable } from '@nestjs/common';
 import { creditsOf } from '../../domain/conversion.js';
 import { sun, toJsonInteger, type RateE8 } from '../../domain/units.js';
+import { ACTIVATIONS_OF_ENTRY } from '../../platform/database/order-details-sql.js';
 import { Replica } from '../../platform/database/replica.js';
 import { money } from './answers.js';
 import type { MeasuredSaving } from './data-shapes.js';
@@ -13,12 +14,13 @@ const ENTRIES_MAX = 50_000;
 /**
  * Sums ledger entries from `$3` to `$4` by UTC day: charges minus refunds and compensations. The energy that the
  * receiver of a rental used is compared with burning it, at the energy fee (`$5` if it was not kept) and the rate of the
- * sale, on the day of the charge. Activations count as spent but burn no energy.
+ * sale, on the day of the charge. Activations and bandwidth count as spent but burn no energy: an order with them
+ * counts only the share of its energy.
  */
 const DAYS_OF = {
   name: 'console_month',
   text: `SELECT to_char(e.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, coalesce(-sum(e.credits), 0)::bigint AS credits,
-      coalesce(-sum(e.credits) FILTER (WHERE o.kind = 'rental'), 0)::bigint AS energy_credits,
+      coalesce(-sum(e.credits - coalesce(div(e.credits::numeric * s.beside, s.whole), 0)) FILTER (WHERE o.kind = 'rental'), 0)::bigint AS energy_credits,
       coalesce(sum(e.sales) FILTER (WHERE o.kind = 'rental' AND x.number IS NULL), 0)::int AS orders,
       coalesce(sum(e.sales * o.energy) FILTER (WHERE x.number IS NULL), 0)::bigint AS energy,
       coalesce(sum(u.energy * coalesce(o.energy_fee_sun, $5)::numeric * o.trx_usd_e8)
@@ -36,6 +38,9 @@ const DAYS_OF = {
     LEFT JOIN order_extension x ON x.order_id = e.order_id AND x.number = CASE WHEN e.kind = 'charge'
       AND e.entry_key LIKE 'charge:%:ext:%' THEN split_part(e.entry_key, ':', 4)::smallint END
     LEFT JOIN rental_use u ON u.order_id = e.order_id
+    CROSS JOIN LATERAL (SELECT ${ACTIVATIONS_OF_ENTRY} AS activations) a
+    CROSS JOIN LATERAL (SELECT coalesce(o.bandwidth_credits, 0) + a.activations * coalesce(o.activation_credits, 0) AS beside,
+      nullif(o.credits - (1 - a.activations) * coalesce(o.activation_credits, 0), 0) AS whole) s
     GROUP BY 1`,
 };
 

@@ -1,5 +1,6 @@
 // Queries of reports, each one aggregate over a time range, and their row types. $1 is the inclusive start, $2 the
 // exclusive end. Sums are text, because they have no bound.
+import { ACTIVATIONS_OF_ENTRY } from '../../platform/database/order-details-sql.js';
 import { EVERY_MOVEMENT } from '../deposits/deposit-sql.js';
 import { RECOVERY_PROJECT } from '../verify/recovery.js';
 
@@ -60,13 +61,18 @@ const SUMS = `coalesce(-sum(x.credits) FILTER (WHERE x.kind = 'charge'), 0)::tex
 
 /**
  * Entries with their worth in sun, and the energy times seconds that they sold or returned. The worth is the price of
- * the order or extension. A compensation has no price: its credits count at the order's rate, truncated to whole sun.
- * Excludes test projects.
+ * the order or extension; a refund leaves out the activation that it keeps. A compensation has no price: its credits
+ * count at the order's rate, truncated to whole sun. Excludes test projects.
  */
 const ENTRIES = `SELECT e.id, e.project_id, e.order_id, e.created_at, e.kind, e.credits,
-      CASE e.kind WHEN 'charge' THEN coalesce(x.price_sun, o.price_sun) WHEN 'refund' THEN -o.price_sun
+      CASE e.kind WHEN 'charge' THEN coalesce(x.price_sun, o.price_sun)
+        WHEN 'refund' THEN CASE WHEN o.kept_credits IS NULL THEN 0 ELSE o.activation_price_sun END - o.price_sun
         WHEN 'compensation' THEN -div(e.credits::numeric * 10000000, o.trx_usd_e8) END::numeric AS sun,
-      CASE e.kind WHEN 'charge' THEN 1 WHEN 'refund' THEN -1 END * o.energy::numeric * coalesce(x.duration_sec, o.duration_sec) AS energy_sec
+      CASE e.kind WHEN 'charge' THEN 1 WHEN 'refund' THEN -1 END * o.energy::numeric * coalesce(x.duration_sec, o.duration_sec) AS energy_sec,
+      o.kind AS order_kind, o.credits AS order_credits, o.price_sun AS order_sun,
+      o.bandwidth_credits::numeric AS bandwidth_credits, o.bandwidth_price_sun::numeric AS bandwidth_sun,
+      ${ACTIVATIONS_OF_ENTRY} AS activations,
+      o.activation_credits::numeric AS activation_credits, o.activation_price_sun::numeric AS activation_sun
     FROM credit_entry e LEFT JOIN orders o ON o.id = e.order_id
     LEFT JOIN order_extension x ON x.order_id = e.order_id AND x.number = CASE WHEN e.kind = 'charge'
       AND e.entry_key LIKE 'charge:%:ext:%' THEN split_part(e.entry_key, ':', 4)::smallint END
@@ -76,26 +82,48 @@ const ENTRY_DAY = `(x.created_at AT TIME ZONE 'UTC')::date::text`;
 const BLOCK_DAY = `(x.block_at AT TIME ZONE 'UTC')::date::text`;
 
 /**
- * Splits each entry of an order over the legs that bear it, in proportion to their sun. These are the legs that were
- * not released, or all if every leg was; top-ups bear nothing. The first leg takes the remainder, so that the parts sum
- * to the entry.
+ * Splits each entry of an order into its items, named by the kind of the legs that deliver them. Charges and refunds
+ * split exactly as priced. Extensions and compensations have no prices by item, so they split in the order's
+ * proportions. The first item takes the remainder.
+ */
+const ITEMS = `SELECT e.id, e.order_id, e.kind, i.leg_kind, i.credits, i.sun, i.energy_sec
+    FROM (${ENTRIES}) e
+      CROSS JOIN LATERAL (SELECT
+        nullif(e.order_credits - (1 - e.activations) * coalesce(e.activation_credits, 0), 0) AS credits,
+        nullif(e.order_sun - (1 - e.activations) * coalesce(e.activation_sun, 0), 0) AS sun) whole
+      CROSS JOIN LATERAL (SELECT
+        coalesce(div(e.credits * e.bandwidth_credits, whole.credits), 0) AS bandwidth_credits,
+        coalesce(div(e.sun * e.bandwidth_sun, whole.sun), 0) AS bandwidth_sun,
+        coalesce(div(e.credits * e.activations * e.activation_credits, whole.credits), 0) AS activation_credits,
+        coalesce(div(e.sun * e.activations * e.activation_sun, whole.sun), 0) AS activation_sun) part
+      CROSS JOIN LATERAL (VALUES
+        (e.order_kind, e.credits - part.bandwidth_credits - part.activation_credits,
+          e.sun - part.bandwidth_sun - part.activation_sun, e.energy_sec),
+        ('bandwidth', part.bandwidth_credits, part.bandwidth_sun, 0),
+        ('activation', part.activation_credits, part.activation_sun, 0)) i (leg_kind, credits, sun, energy_sec)
+   WHERE i.energy_sec IS NULL OR (i.credits, i.sun, i.energy_sec) <> (0, 0, 0)`;
+
+/**
+ * Splits each item over the legs that bear it, in proportion to their sun. These are the item's legs that were not
+ * released, or all if every leg was; top-ups bear nothing. The first leg takes the remainder, so that the parts sum to
+ * the item.
  */
 const PARTS = `SELECT p.wallet_id, p.kind,
-      p.credits_part + CASE WHEN p.place = 1 THEN p.credits - sum(p.credits_part) OVER entry ELSE 0 END AS credits,
-      p.sun_part + CASE WHEN p.place = 1 THEN p.sun - sum(p.sun_part) OVER entry ELSE 0 END AS sun,
-      p.energy_part + CASE WHEN p.place = 1 THEN p.energy_sec - sum(p.energy_part) OVER entry ELSE 0 END AS energy_sec
+      p.credits_part + CASE WHEN p.place = 1 THEN p.credits - sum(p.credits_part) OVER item ELSE 0 END AS credits,
+      p.sun_part + CASE WHEN p.place = 1 THEN p.sun - sum(p.sun_part) OVER item ELSE 0 END AS sun,
+      p.energy_part + CASE WHEN p.place = 1 THEN p.energy_sec - sum(p.energy_part) OVER item ELSE 0 END AS energy_sec
     FROM (
       SELECT e.*, l.wallet_id, coalesce(l.place, 1) AS place,
           CASE WHEN l.total > 0 THEN div(e.credits * l.share, l.total) ELSE e.credits END AS credits_part,
           CASE WHEN l.total > 0 THEN div(e.sun * l.share, l.total) ELSE e.sun END AS sun_part,
           CASE WHEN l.total > 0 THEN div(e.energy_sec * l.share, l.total) ELSE e.energy_sec END AS energy_part
-        FROM (${ENTRIES}) e LEFT JOIN LATERAL (
+        FROM (${ITEMS}) e LEFT JOIN LATERAL (
           SELECT b.wallet_id, b.share, sum(b.share) OVER () AS total, row_number() OVER (ORDER BY b.leg_no) AS place
             FROM (SELECT g.wallet_id, g.leg_no, g.amount_sun::numeric AS share, g.status = 'released' AS given_up,
                 bool_and(g.status = 'released') OVER () AS all_given_up
-              FROM leg g WHERE g.order_id = e.order_id AND NOT g.top_up) b
+              FROM leg g WHERE g.order_id = e.order_id AND g.kind = e.leg_kind AND NOT g.top_up) b
            WHERE b.all_given_up OR NOT b.given_up) l ON true) p
-  WINDOW entry AS (PARTITION BY p.id)`;
+  WINDOW item AS (PARTITION BY p.id, p.leg_kind)`;
 
 const WALLET = `(SELECT w.address FROM pool_wallet w WHERE w.id = x.wallet_id)`;
 

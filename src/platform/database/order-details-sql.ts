@@ -30,3 +30,9 @@ export const extensionsOf = (order: string): string => `(
                 'fee_limit_capped', x.fee_limit_capped)
                 ORDER BY x.number)
          FROM order_extension x WHERE x.order_id = ${order}.id)`;
+
+/**
+ * 1 if the entry `e` of the order `o` covers the order's activation, else 0: extensions `x` add none, and a refund may
+ * keep its price.
+ */
+export const ACTIVATIONS_OF_ENTRY = `CASE WHEN CASE e.kind WHEN 'refund' THEN o.kept_credits IS NULL ELSE x.number IS NULL END THEN 1 ELSE 0 END`;

@@ -76,7 +76,7 @@ export const PLANTED_COSTS: readonly PlantedBug[] = [
     name: 'a report loses what the division of an order among its wallets leaves over',
     changes: one(
       'modules/reports/report-sql.ts',
-      'CASE WHEN p.place = 1 THEN p.credits - sum(p.credits_part) OVER entry ELSE 0 END AS credits',
+      'CASE WHEN p.place = 1 THEN p.credits - sum(p.credits_part) OVER item ELSE 0 END AS credits',
       '0 AS credits',
     ),
     test: reports('each amount by day, project and wallet is that of the ledger, to the last unit'),

@@ -10,6 +10,7 @@ const VERIFIED: NamedTest = {
   file: 'long/statements/statements-verify.test.ts',
   title: 'reports every change made past the guards',
 };
+const readers = (title: string): NamedTest => ({ file: 'integration/fulfilment/bundle-readers.test.ts', title });
 const ledger = (title: string): NamedTest => ({ file: 'integration/billing/ledger.test.ts', title });
 
 export const PLANTED_STATEMENTS: readonly PlantedBug[] = [
@@ -108,5 +109,24 @@ export const PLANTED_STATEMENTS: readonly PlantedBug[] = [
       'WHERE (e.entries, e.credits) IS DISTINCT FROM (e.entries, e.credits)',
     ),
     test: VERIFIED,
+  },
+  {
+    name: 'a report returns the price of an activation that a refund keeps',
+    changes: one(
+      'modules/reports/report-sql.ts',
+      `WHEN 'refund' THEN CASE WHEN o.kept_credits IS NULL THEN 0 ELSE o.activation_price_sun END - o.price_sun`,
+      `WHEN 'refund' THEN -o.price_sun`,
+    ),
+    test: readers('shares an order by its items: each item to the wallets that deliver it'),
+  },
+  {
+    name: 'a report gives wallets that delegate energy the price of bandwidth and activation',
+    changes: one('modules/reports/report-sql.ts', ' AND g.kind = e.leg_kind AND NOT g.top_up', ' AND NOT g.top_up'),
+    test: readers('shares an order by its items: each item to the wallets that deliver it'),
+  },
+  {
+    name: 'bandwidth counts as rented energy in explanations',
+    changes: one('modules/explain/rental-records.ts', `leg.kind === 'rental' && `, ''),
+    test: readers('an explanation counts only delegations of energy as rented energy'),
   },
 ];
