@@ -648,10 +648,10 @@ export interface LedgerPage {
     /** The entry. */
     readonly id: string;
     /**
-     * `charge`: Payment of an order or an extension. `refund`: Return of the whole charge of an order that could
-     * not be fulfilled. `compensation`: Credits given for an order that was not delivered as sold. `deposit`:
-     * Credits bought on chain. `topup`: Paid credits that the operator added. `adjustment`: Correction of the
-     * balance by the operator, or return of a deposit.
+     * `charge`: Payment of an order or an extension. `refund`: Return of the charge of an order that could not be
+     * fulfilled, except for an activation that is final. `compensation`: Credits given for an order that was not
+     * delivered as sold. `deposit`: Credits bought on chain. `topup`: Paid credits that the operator added.
+     * `adjustment`: Correction of the balance by the operator, or return of a deposit.
      */
     readonly kind:
       | 'charge'
@@ -904,7 +904,7 @@ export interface Order {
     /** The newest block with a use. */
     readonly last_block: number;
     /**
-     * Cost of burning TRX for used_energy at the energy price of the order, minus the prices of the order and its
+     * Cost of burning TRX for used_energy at the energy price of the order, minus the price of its energy and
      * extensions. Negative while little was used. Absent if the energy price is not recorded.
      */
     readonly saved_sun?: number | undefined;
@@ -1351,7 +1351,10 @@ export interface Statement {
   readonly totals: {
     /** Sum of the entries of kind charge. Payment of an order or an extension. */
     readonly charge: number;
-    /** Sum of the entries of kind refund. Return of the whole charge of an order that could not be fulfilled. */
+    /**
+     * Sum of the entries of kind refund. Return of the charge of an order that could not be fulfilled, except for
+     * an activation that is final.
+     */
     readonly refund: number;
     /** Sum of the entries of kind compensation. Credits given for an order that was not delivered as sold. */
     readonly compensation: number;

@@ -79,7 +79,7 @@ const MEASURED = answerSchema<MeasuredUse>({
   last_block: always(integerSchema('The newest block with a use.', 70_000_020)),
   saved_sun: sometimes(
     integerSchema(
-      'Cost of burning TRX for used_energy at the energy price of the order, minus the prices of the order and its extensions. Negative while little was used. Absent if the energy price is not recorded.',
+      'Cost of burning TRX for used_energy at the energy price of the order, minus the price of its energy and extensions. Negative while little was used. Absent if the energy price is not recorded.',
       3_503_500,
     ),
   ),

@@ -8,7 +8,7 @@ import type { EntryRow } from './entry-rows.js';
 /** Kinds of entries, each with a plain description. */
 export const ENTRY_KINDS = {
   charge: 'Payment of an order or an extension.',
-  refund: 'Return of the whole charge of an order that could not be fulfilled.',
+  refund: 'Return of the charge of an order that could not be fulfilled, except for an activation that is final.',
   compensation: 'Credits given for an order that was not delivered as sold.',
   deposit: 'Credits bought on chain.',
   topup: 'Paid credits that the operator added.',
@@ -81,7 +81,7 @@ function descriptionOf(row: EntryRow): string {
     case 'charge':
       return capitalised(soldBy(row));
     case 'refund':
-      return `Refund of the ${soldBy(row)}`;
+      return `Refund${row.keeps_activation ? ', except for the activation,' : ''} of the ${soldBy(row)}`;
     case 'compensation':
       return `Compensation for the ${soldBy(row)}`;
     case 'topup':
@@ -92,9 +92,11 @@ function descriptionOf(row: EntryRow): string {
 }
 
 function soldBy(row: EntryRow): string {
-  const { order_kind: kind, energy, duration_sec: duration, receive_address: receiver } = row;
+  const { order_kind: kind, energy, bandwidth, duration_sec: duration, receive_address: receiver } = row;
   if (kind === 'activation') return `activation of ${receiver ?? ''}`;
-  return `${row.is_extension ? 'extension' : 'rental'} of ${energy?.toString() ?? ''} energy for ${duration?.toString() ?? ''} s to ${receiver ?? ''}`;
+  const parts = `${energy?.toString() ?? ''} energy${bandwidth === null ? '' : ` and ${bandwidth.toString()} bandwidth`}`;
+  const activation = row.has_activation && !row.is_extension ? ', with activation,' : '';
+  return `${row.is_extension ? 'extension' : 'rental'} of ${parts} for ${duration?.toString() ?? ''} s${activation} to ${receiver ?? ''}`;
 }
 
 const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

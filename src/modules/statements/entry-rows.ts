@@ -12,6 +12,10 @@ export interface EntryRow {
   readonly order_kind: 'rental' | 'activation' | null;
   readonly receive_address: string | null;
   readonly energy: bigint | null;
+  readonly bandwidth: bigint | null;
+  /** True for an order of a rental with the activation of its receiver; the other for a refund that keeps its price. */
+  readonly has_activation: boolean;
+  readonly keeps_activation: boolean;
   /** For an extension, the time that it added. */
   readonly duration_sec: number | null;
   readonly is_extension: boolean;
@@ -42,7 +46,8 @@ export const OF_ENTRY = `id, kind, entry_key, credits, created_at, order_id,
  */
 export const ENTRIES = `SELECT e.id, e.kind, e.entry_key, e.credits,
     to_char(e.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at,
-    o.key AS order_key, o.kind AS order_kind, o.receive_address, o.energy,
+    o.key AS order_key, o.kind AS order_kind, o.receive_address, o.energy, o.bandwidth,
+    o.activation_credits IS NOT NULL AS has_activation, o.kept_credits IS NOT NULL AS keeps_activation,
     coalesce(x.duration_sec, o.duration_sec) AS duration_sec, x.number IS NOT NULL AS is_extension,
     coalesce(x.trx_usd_e8, o.trx_usd_e8) AS trx_usd_e8,
     d.id AS deposit_id, d.asset, d.amount::text, d.rate_e8, r.deposit_id AS returned_id,
