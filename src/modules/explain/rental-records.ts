@@ -96,7 +96,7 @@ export class RentalRecords {
       where: { orderId, status: In(['signed', 'sending', 'included', 'solid']) },
     });
     return orders.map(({ id, key, energy }) => {
-      const own = legs.filter((leg) => leg.orderId === id && leg.status !== 'released');
+      const own = legs.filter((leg) => leg.orderId === id && leg.kind === 'rental' && leg.status !== 'released');
       const staked = own.reduce((sum, { amountSun }) => sum + amountSun, 0n);
       return {
         key,
