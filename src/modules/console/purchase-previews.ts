@@ -62,7 +62,7 @@ export class PurchasePreviews {
     const price = orderTermsOf(wanted, figures, this.config.pool.marginBps);
     const { receive_address: receiver, duration_sec: durationSec } = wanted;
     const priced = { receiver, amount: energy(wanted.energy), durationSec, uses, price };
-    return previewOf(priced, figures.fees.energyFeeSun, limits);
+    return previewOf(priced, figures.fees, limits);
   }
 
   /** Throws NOT_FOUND, NOT_EXTENDABLE and the errors of an extension that are known without a node. */
@@ -78,8 +78,8 @@ export class PurchasePreviews {
     const endsAt = order.ends_at === null ? undefined : new Date(order.ends_at.getTime() + durationSec * 1000);
     return {
       ...previewOf(
-        { receiver: order.receive_address, amount, durationSec, uses, price },
-        figures.fees.energyFeeSun,
+        { receiver: order.receive_address, amount, bandwidth: order.bandwidth, durationSec, uses, price },
+        figures.fees,
         limits,
       ),
       ...(endsAt !== undefined && { ends_at: endsAt.toISOString() }),

@@ -2,9 +2,10 @@
 import { burnPrice, creditsOf, trxOf } from '../../domain/conversion.js';
 import { ApiError } from '../../domain/errors.js';
 import { legsAffordable } from '../../domain/price.js';
-import { energy, toJsonInteger, type Energy, type Sun } from '../../domain/units.js';
+import { energy, sun, toJsonInteger, type Energy } from '../../domain/units.js';
 import { marginFor, sunForEnergy, sunOfOneEnergy } from '../pool/energy-ratio.js';
-import { floorOf, priceDirect, type PricedTime } from '../quotes/direct-price.js';
+import { bandwidthBurnPrice } from '../quotes/bandwidth-price.js';
+import { floorOf, priceDirect, type PricedTime, type SaleFigures } from '../quotes/direct-price.js';
 import type { OrderTerms } from '../orders/purchase.js';
 import { playedRefusal } from '../orders/receiver.js';
 import { testAddressRefusal } from '../quotes/test-receivers.js';
@@ -32,6 +33,8 @@ export function orderTermsOf(wanted: WantedPurchase, figures: RecordedFigures, m
 interface Priced {
   readonly receiver: string;
   readonly amount: Energy;
+  /** Units beside the energy, of an extension. */
+  readonly bandwidth?: bigint | null;
   readonly durationSec: number;
   readonly uses: number;
   readonly price: Pick<PricedTime, 'priceSun' | 'credits' | 'rate'>;
@@ -39,11 +42,13 @@ interface Priced {
 
 /** Returns the price beside the cost of burning, and what it leaves of the balance. */
 export function previewOf(
-  { receiver, amount, durationSec, uses, price }: Priced,
-  energyFeeSun: bigint,
+  { receiver, amount, bandwidth = null, durationSec, uses, price }: Priced,
+  fees: SaleFigures['fees'],
   limits: PurchaseLimits,
 ): PurchasePreview {
-  const burnt: Sun = burnPrice(amount, energyFeeSun, uses);
+  const ofEnergy = burnPrice(amount, fees.energyFeeSun, uses);
+  const ofBandwidth = bandwidth === null ? 0n : bandwidthBurnPrice({ units: bandwidth, durationSec, uses }, fees);
+  const burnt = sun(ofEnergy + ofBandwidth);
   const obstacle = obstacleOf(limits, price.credits);
   return {
     receive_address: receiver,

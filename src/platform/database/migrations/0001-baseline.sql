@@ -224,7 +224,7 @@ BEGIN
   SELECT * INTO v_buyer FROM console_buyer(p_session, p_key);
   -- Applied after a replay, as every known refusal is.
   IF v_refusal IS NULL THEN
-    v_refusal := console_purchase_fault(v_buyer.api_key, p_energy, p_duration, p_price, p_credits, p_rate);
+    v_refusal := console_purchase_fault(v_buyer.api_key, p_energy, NULL, p_duration, p_price, p_credits, p_rate);
   END IF;
   -- TRON: energy moves only between different accounts. A console cannot read the wallets.
   IF v_refusal IS NULL AND EXISTS (SELECT FROM pool_wallet w WHERE w.address = p_receiver) THEN
@@ -512,8 +512,9 @@ REVOKE EXECUTE ON FUNCTION console_memberships FROM PUBLIC;
 -- serves browsers, so its figures are compared with the records: the price with the price table, the credits with the
 -- rate, and the rate with the last stored one, which may be read a moment later.
 -- p_key: the project's key for consoles. Without a cap on it, nothing may be bought.
+-- p_bandwidth: units beside the energy, or null. Each has its own shortest row that covers the duration.
 CREATE OR REPLACE FUNCTION console_purchase_fault(
-  p_key uuid, p_energy bigint, p_duration integer, p_price bigint, p_credits bigint, p_rate bigint
+  p_key uuid, p_energy bigint, p_bandwidth bigint, p_duration integer, p_price bigint, p_credits bigint, p_rate bigint
 ) RETURNS text LANGUAGE sql STABLE AS $$
   SELECT CASE
     WHEN NOT EXISTS (SELECT FROM api_key k
@@ -521,7 +522,10 @@ CREATE OR REPLACE FUNCTION console_purchase_fault(
       THEN 'SPEND_CAP_REACHED'
     WHEN NOT coalesce(p_price >= p_energy * (SELECT r.sun_per_energy FROM price_row r
                                               WHERE r.duration_max_sec >= p_duration
-                                              ORDER BY r.duration_max_sec LIMIT 1), false)
+                                              ORDER BY r.duration_max_sec LIMIT 1)
+      + CASE WHEN p_bandwidth IS NULL THEN 0 ELSE p_bandwidth * (SELECT r.sun_per_bandwidth FROM price_row r
+          WHERE r.duration_max_sec >= p_duration AND r.sun_per_bandwidth IS NOT NULL
+          ORDER BY r.duration_max_sec LIMIT 1) END, false)
       -- A dollar is 10^7 credits, p_price is in 10^-6 TRX, p_rate in 10^-8 USD.
       OR p_credits < p_price::numeric * p_rate / 10000000
       OR EXISTS (SELECT FROM market_state s
@@ -748,12 +752,13 @@ CREATE OR REPLACE FUNCTION extend_in_console(
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
   v_buyer record;
+  v_sold record;
   v_refusal text := p_refusal;
 BEGIN
   SELECT * INTO v_buyer FROM console_buyer(p_session, p_key);
   IF v_refusal IS NULL THEN
-    v_refusal := console_purchase_fault(v_buyer.api_key, (SELECT o.energy FROM open_orders o
-      WHERE o.id = p_order AND o.project_id = v_buyer.project), p_duration, p_price, p_credits, p_rate);
+    SELECT o.energy, o.bandwidth INTO v_sold FROM open_orders o WHERE o.id = p_order AND o.project_id = v_buyer.project;
+    v_refusal := console_purchase_fault(v_buyer.api_key, v_sold.energy, v_sold.bandwidth, p_duration, p_price, p_credits, p_rate);
   END IF;
   SELECT x.created, x.same_request INTO created, same_request
     FROM extend_order(

@@ -14,7 +14,7 @@ BEGIN
   SELECT * INTO v_buyer FROM console_buyer(p_session, p_key);
   -- Applied after a replay, as every known refusal is.
   IF v_refusal IS NULL THEN
-    v_refusal := console_purchase_fault(v_buyer.api_key, p_energy, p_duration, p_price, p_credits, p_rate);
+    v_refusal := console_purchase_fault(v_buyer.api_key, p_energy, NULL, p_duration, p_price, p_credits, p_rate);
   END IF;
   -- TRON: energy moves only between different accounts. A console cannot read the wallets.
   IF v_refusal IS NULL AND EXISTS (SELECT FROM pool_wallet w WHERE w.address = p_receiver) THEN

@@ -2,8 +2,9 @@
 -- serves browsers, so its figures are compared with the records: the price with the price table, the credits with the
 -- rate, and the rate with the last stored one, which may be read a moment later.
 -- p_key: the project's key for consoles. Without a cap on it, nothing may be bought.
+-- p_bandwidth: units beside the energy, or null. Each has its own shortest row that covers the duration.
 CREATE OR REPLACE FUNCTION console_purchase_fault(
-  p_key uuid, p_energy bigint, p_duration integer, p_price bigint, p_credits bigint, p_rate bigint
+  p_key uuid, p_energy bigint, p_bandwidth bigint, p_duration integer, p_price bigint, p_credits bigint, p_rate bigint
 ) RETURNS text LANGUAGE sql STABLE AS $$
   SELECT CASE
     WHEN NOT EXISTS (SELECT FROM api_key k
@@ -11,7 +12,10 @@ CREATE OR REPLACE FUNCTION console_purchase_fault(
       THEN 'SPEND_CAP_REACHED'
     WHEN NOT coalesce(p_price >= p_energy * (SELECT r.sun_per_energy FROM price_row r
                                               WHERE r.duration_max_sec >= p_duration
-                                              ORDER BY r.duration_max_sec LIMIT 1), false)
+                                              ORDER BY r.duration_max_sec LIMIT 1)
+      + CASE WHEN p_bandwidth IS NULL THEN 0 ELSE p_bandwidth * (SELECT r.sun_per_bandwidth FROM price_row r
+          WHERE r.duration_max_sec >= p_duration AND r.sun_per_bandwidth IS NOT NULL
+          ORDER BY r.duration_max_sec LIMIT 1) END, false)
       -- A dollar is 10^7 credits, p_price is in 10^-6 TRX, p_rate in 10^-8 USD.
       OR p_credits < p_price::numeric * p_rate / 10000000
       OR EXISTS (SELECT FROM market_state s
