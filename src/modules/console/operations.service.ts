@@ -6,7 +6,7 @@ import { decimal } from '../../domain/conversion.js';
 import { toJsonInteger } from '../../domain/units.js';
 import { marginUsdE14, Reports, type Figures, type ReportBy } from '../reports/report-service.js';
 import { forecast, poolStanding, poolSums, soldInDay, soldOutAt } from '../pool/forecast.js';
-import { listWallets } from '../pool/pool-wallets.js';
+import { listWallets, type WalletView } from '../pool/pool-wallets.js';
 import { Database } from '../../platform/database/database.js';
 import { given, money, timeOf } from './answers.js';
 import { CHAIN_NOW } from './chain-time.js';
@@ -215,6 +215,7 @@ export class Operations {
           free_sun: toJsonInteger(wallet.free_sun),
           free_transactions: toJsonInteger(wallet.free_transactions),
           balance_sun: toJsonInteger(wallet.balance_sun),
+          bandwidth: bandwidthOf(wallet),
           read_at: timeOf(wallet.read_at),
         }),
       ),
@@ -334,6 +335,19 @@ function medianOf(days: readonly DayFigures[]): OperatorDays['median'] {
 }
 
 const hoursOf = (energyTime: bigint, hour: bigint): string => (energyTime / hour).toString();
+
+/** Undefined for a wallet without stake for bandwidth. */
+function bandwidthOf(wallet: Omit<WalletView, 'key_held_by'>): PoolShape['wallets'][number]['bandwidth'] {
+  const { staked_bandwidth_sun: staked, delegated_bandwidth_sun: delegated } = wallet;
+  const { reserved_bandwidth_sun: reserved, free_bandwidth_sun: free } = wallet;
+  if ([staked, delegated, reserved, free].every((each) => each === 0n)) return undefined;
+  return {
+    staked_sun: toJsonInteger(staked),
+    delegated_sun: toJsonInteger(delegated),
+    reserved_sun: toJsonInteger(reserved),
+    free_sun: toJsonInteger(free),
+  };
+}
 
 function figuresOf(figures: Figures): ReportFigures {
   return {

@@ -92,7 +92,8 @@ function walletTable(wallets: readonly WalletView[]): string {
   return table(
     [
       ...['address', 'role', 'status', 'staked', 'delegated', 'reserved', 'recovering'],
-      ...['free', 'free %', 'transactions', 'free for bandwidth', 'balance', 'key held by', 'read'],
+      ...['free', 'free %', 'transactions', 'bandwidth: staked', 'bandwidth: delegated', 'bandwidth: reserved'],
+      ...['bandwidth: free', 'balance', 'key held by', 'read'],
     ],
     wallets.map((wallet) => [
       wallet.address,
@@ -105,11 +106,18 @@ function walletTable(wallets: readonly WalletView[]): string {
       trxText(wallet.free_sun),
       percentText(wallet.free_sun, wallet.staked_sun),
       wallet.role === 'pool' ? grouped(wallet.free_transactions) : '–',
-      wallet.role === 'pool' ? trxText(wallet.free_bandwidth_sun) : '–',
+      ...bandwidthCells(wallet),
       trxText(wallet.balance_sun),
       wallet.key_held_by,
       wallet.read_at,
     ]),
     'No wallets yet: `pool add`.',
   );
+}
+
+/** Empty for a wallet without stake for bandwidth, whose entry then has no such lines. */
+function bandwidthCells(wallet: WalletView): (string | null)[] {
+  const { staked_bandwidth_sun: staked, delegated_bandwidth_sun: delegated } = wallet;
+  const figures = [staked, delegated, wallet.reserved_bandwidth_sun, wallet.free_bandwidth_sun];
+  return figures.map((sun) => (figures.every((each) => each === 0n) ? null : trxText(sun)));
 }

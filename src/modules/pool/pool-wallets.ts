@@ -34,8 +34,13 @@ export interface WalletView {
   /** Sum of the slots: stake that can be sold now. */
   readonly free_sun: bigint;
   readonly balance_sun: bigint;
-  /** Stake for bandwidth, and the part of it that can be sold now: 0 while bandwidth has no price. */
+  /**
+   * Stake for bandwidth; the parts of it that are delegated and reserved; and what can be sold now: 0 while bandwidth
+   * has no price.
+   */
   readonly staked_bandwidth_sun: bigint;
+  readonly delegated_bandwidth_sun: bigint;
+  readonly reserved_bandwidth_sun: bigint;
   readonly free_bandwidth_sun: bigint;
   readonly slots: number;
   /**
@@ -70,9 +75,10 @@ const UNIQUE_VIOLATION = '23505';
 
 /** A wallet with the sums of its slots and open legs, from one snapshot. */
 const STANDING_COLUMNS = `w.id, w.address, w.role, w.permission_id, w.key_address, w.status, w.pause_reason,
-  w.staked_sun, w.delegated_sun, w.recovering_sun, w.balance_sun, w.staked_bandwidth_sun, w.synced_at, w.read_at,
-  w.sells_until,
+  w.staked_sun, w.delegated_sun, w.recovering_sun, w.balance_sun, w.staked_bandwidth_sun, w.delegated_bandwidth_sun,
+  w.synced_at, w.read_at, w.sells_until,
   (SELECT coalesce(sum(l.amount_sun), 0)::bigint FROM open_leg l WHERE l.wallet_id = w.id AND l.kind <> 'bandwidth' AND l.status IN ('reserved', 'placed')) AS reserved_sun,
+  (SELECT coalesce(sum(l.amount_sun), 0)::bigint FROM open_leg l WHERE l.wallet_id = w.id AND l.kind = 'bandwidth' AND l.status IN ('reserved', 'placed')) AS reserved_bandwidth_sun,
   (SELECT coalesce(sum(s.free_sun), 0)::bigint FROM pool_slot s WHERE s.wallet_id = w.id) AS free_sun,
   (SELECT coalesce(sum(s.free_transactions), 0)::bigint FROM pool_slot s WHERE s.wallet_id = w.id) AS free_transactions,
   (SELECT coalesce(sum(s.free_bandwidth_sun), 0)::bigint FROM pool_slot s WHERE s.wallet_id = w.id) AS free_bandwidth_sun,

@@ -10,7 +10,10 @@ const POOL = {
   name: 'figures_pool',
   text: `SELECT w.address, w.role, w.status = 'paused' AS paused, w.staked_sun, w.delegated_sun, w.recovering_sun, w.balance_sun,
       (SELECT coalesce(sum(free_sun), 0)::bigint FROM pool_slot WHERE wallet_id = w.id) AS free_sun,
-      (SELECT coalesce(sum(amount_sun), 0)::bigint FROM leg WHERE wallet_id = w.id AND kind <> 'bandwidth' AND status IN ('reserved', 'placed')) AS reserved_sun
+      (SELECT coalesce(sum(amount_sun), 0)::bigint FROM leg WHERE wallet_id = w.id AND kind <> 'bandwidth' AND status IN ('reserved', 'placed')) AS reserved_sun,
+      w.staked_bandwidth_sun, w.delegated_bandwidth_sun,
+      (SELECT coalesce(sum(free_bandwidth_sun), 0)::bigint FROM pool_slot WHERE wallet_id = w.id) AS free_bandwidth_sun,
+      (SELECT coalesce(sum(amount_sun), 0)::bigint FROM leg WHERE wallet_id = w.id AND kind = 'bandwidth' AND status IN ('reserved', 'placed')) AS reserved_bandwidth_sun
     FROM pool_wallet w ORDER BY w.id`,
 };
 
@@ -29,6 +32,7 @@ const STOPPED = {
 
 const PURPOSES = ['deliver', 'settle', 'reclaim'] as const;
 const PARTS = ['staked', 'delegated', 'reserved', 'recovering', 'free', 'balance'] as const;
+const BANDWIDTH_PARTS = ['staked', 'delegated', 'reserved', 'free'] as const;
 
 interface PoolRow {
   readonly address: string;
@@ -40,11 +44,16 @@ interface PoolRow {
   readonly balance_sun: bigint;
   readonly free_sun: bigint;
   readonly reserved_sun: bigint;
+  readonly staked_bandwidth_sun: bigint;
+  readonly delegated_bandwidth_sun: bigint;
+  readonly reserved_bandwidth_sun: bigint;
+  readonly free_bandwidth_sun: bigint;
 }
 
 @Injectable()
 export class ReconcilerGauges {
   private readonly pool;
+  private readonly bandwidth;
   private readonly paused;
   private readonly due;
   private readonly stopped;
@@ -67,6 +76,12 @@ export class ReconcilerGauges {
     this.pool = gauge(
       'pool_sun',
       'Sun of the pool, by `wallet` and `part`: staked, delegated, reserved, recovering, free, balance.',
+      'wallet',
+      'part',
+    );
+    this.bandwidth = gauge(
+      'pool_bandwidth_sun',
+      'Sun staked for bandwidth, by `wallet` and `part`: staked, delegated, reserved, free (0 without a price).',
       'wallet',
       'part',
     );
@@ -150,6 +165,10 @@ export class ReconcilerGauges {
     for (const row of wallets) {
       for (const part of PARTS) {
         this.pool.set({ wallet: row.address, part }, Number.parseFloat(row[`${part}_sun`].toString()));
+      }
+      for (const part of BANDWIDTH_PARTS) {
+        const amount = row[`${part}_bandwidth_sun`];
+        this.bandwidth.set({ wallet: row.address, part }, Number.parseFloat(amount.toString()));
       }
       this.paused.set({ wallet: row.address }, row.paused ? 1 : 0);
     }

@@ -8,10 +8,12 @@ export const POOL = {
     status: 'Status',
     staked: 'Staked',
     sold: 'Delegated',
+    reserved: 'Reserved',
     free: 'Free',
     balance: 'Balance',
     read: 'Last read',
   },
+  forBandwidth: 'for bandwidth',
   roles: { pool: 'Rents energy out', activation: 'Activates accounts' },
   forecast: 'Capacity forecast',
   forecastNote:

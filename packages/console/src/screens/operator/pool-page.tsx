@@ -18,13 +18,30 @@ const ACTIVE = 'active';
 type Wallet = PoolShape['wallets'][number];
 const whole = (sun: number) => <span className="one-line">{trxRound(sun)}</span>;
 
+type Figure = keyof NonNullable<Wallet['bandwidth']>;
+
+/** Shows a figure of the stake for energy, and below it that of the stake for bandwidth, if there is any. */
+const both = (figure: Figure) =>
+  function Both({ [figure]: sun, bandwidth }: Wallet) {
+    return (
+      <>
+        {whole(sun)}
+        {bandwidth !== undefined && (
+          <p className="dim">
+            {whole(bandwidth[figure])} {POOL.forBandwidth}
+          </p>
+        )}
+      </>
+    );
+  };
+
 const titles = POOL.columns;
 const WALLETS: readonly Column<Wallet>[] = [
   {
     title: titles.wallet,
     cell: ({ address, role }) => (
       <>
-        <Groups text={address} name={titles.wallet} />
+        <Groups text={address} name={titles.wallet} isOneLine />
         <p className="dim">{POOL.roles[role]}</p>
       </>
     ),
@@ -42,9 +59,10 @@ const WALLETS: readonly Column<Wallet>[] = [
       </>
     ),
   },
-  { title: titles.staked, cell: ({ staked_sun: sun }) => whole(sun), isFigure: true },
-  { title: titles.sold, cell: ({ delegated_sun: sun }) => whole(sun), isFigure: true },
-  { title: titles.free, cell: ({ free_sun: sun }) => whole(sun), isFigure: true },
+  { title: titles.staked, cell: both('staked_sun'), isFigure: true },
+  { title: titles.sold, cell: both('delegated_sun'), isFigure: true },
+  { title: titles.reserved, cell: both('reserved_sun'), isFigure: true },
+  { title: titles.free, cell: both('free_sun'), isFigure: true },
   { title: titles.balance, cell: ({ balance_sun: sun }) => whole(sun), isFigure: true },
   { title: titles.read, cell: ({ read_at: at }) => (at === undefined ? '–' : <Moment at={at} />) },
 ];
