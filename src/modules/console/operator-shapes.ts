@@ -108,6 +108,8 @@ export interface CreditRequestLine {
 export interface PriceTable {
   readonly rows: readonly PriceLine[];
   readonly energy_fee_sun?: number;
+  /** Sun burnt per unit of bandwidth. */
+  readonly bandwidth_fee_sun?: number;
   /** The least cost of any delivery. */
   readonly floor_sun?: number;
   readonly trx_usd?: string;
@@ -116,10 +118,13 @@ export interface PriceTable {
 export interface PriceLine {
   readonly duration_max_sec: number;
   readonly sun_per_energy: number;
+  /** Absent where no bandwidth is sold. */
+  readonly sun_per_bandwidth?: number;
   /** The least energy worth renting at this price; absent if there is none, or if the fee is unknown. */
   readonly least_energy?: number;
-  /** Present if nothing can be sold at the present burn price. */
+  /** Present if nothing can be sold at the present burn price; the other for bandwidth. */
   readonly warning?: string;
+  readonly bandwidth_warning?: string;
 }
 
 /**
@@ -130,6 +135,8 @@ export interface PriceChange {
   readonly duration_max_sec: number;
   /** Absent removes the row. */
   readonly sun_per_energy?: number;
+  /** Absent leaves the price of bandwidth; 0 sells none. */
+  readonly sun_per_bandwidth?: number;
 }
 
 export interface SavePrice extends PriceChange {
@@ -138,11 +145,13 @@ export interface SavePrice extends PriceChange {
   readonly force?: boolean;
   /** The row's price in the preview; 409 if it has changed since. Absent means no row. */
   readonly before_sun_per_energy?: number;
+  readonly before_sun_per_bandwidth?: number;
 }
 
 export interface PricePreview {
   readonly change: PriceChange;
   readonly before_sun_per_energy?: number;
+  readonly before_sun_per_bandwidth?: number;
   /** Possible mistakes, one sentence each. */
   readonly doubts: readonly string[];
   readonly table_after: readonly PriceLine[];
@@ -156,7 +165,7 @@ export interface PricePreview {
     readonly difference: Money;
     /** Orders that would have been refused with NOT_WORTH_RENTING. */
     readonly not_worth_renting: { readonly orders: number; readonly revenue: Money };
-    /** Orders longer than the longest row. */
+    /** Orders that no row covers: longer than the longest, or with bandwidth where none would be sold. */
     readonly too_long: { readonly orders: number; readonly revenue: Money };
     /** The projects that the change affects most, at most ten. */
     readonly projects: readonly {
@@ -265,6 +274,13 @@ export interface PoolShape {
     readonly free_sun: number;
     readonly free_transactions: number;
     readonly balance_sun: number;
+    /** Stake for bandwidth; absent without any. */
+    readonly bandwidth?: {
+      readonly staked_sun: number;
+      readonly delegated_sun: number;
+      readonly reserved_sun: number;
+      readonly free_sun: number;
+    };
     readonly read_at?: string;
   }[];
   readonly forecast: readonly {

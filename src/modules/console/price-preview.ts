@@ -8,6 +8,7 @@ import { Repository } from 'typeorm';
 import { ConsoleConfig } from '../../platform/config/console-config.js';
 import { burnPrice, creditsOf, rateText } from '../../domain/conversion.js';
 import {
+  bandwidthTable,
   fewestUsesOf,
   isWorthRenting,
   leastWorthRenting,
@@ -38,7 +39,7 @@ const PROJECTS_SHOWN = 10;
 const SALES = {
   name: 'console_sales',
   text: `SELECT o.id, o.project_id, o.energy, o.duration_sec, o.credits, o.trx_usd_e8, o.created_at, o.expected_uses,
-      o.key LIKE 'auto\\_%' AS is_refill FROM orders o
+      o.bandwidth, o.activation_credits, o.key LIKE 'auto\\_%' AS is_refill FROM orders o
     WHERE o.id < $1 AND o.kind = 'rental' AND NOT o.test ORDER BY o.id DESC LIMIT $2`,
 };
 
@@ -52,10 +53,13 @@ interface Sale {
   readonly created_at: Date;
   readonly expected_uses: number | null;
   readonly is_refill: boolean;
+  readonly bandwidth: bigint | null;
+  readonly activation_credits: bigint | null;
 }
 
 interface Fees {
   readonly energyFeeSun: bigint | undefined;
+  readonly sunPerByte: bigint | undefined;
   readonly floorSun: Sun;
 }
 
@@ -82,6 +86,7 @@ export class PricePreviews {
     return given<PriceTable>({
       rows: (await this.prices.list()).map((row) => lineOf(row, fees)),
       energy_fee_sun: fees.energyFeeSun === undefined ? undefined : toJsonInteger(fees.energyFeeSun),
+      bandwidth_fee_sun: fees.sunPerByte === undefined ? undefined : toJsonInteger(fees.sunPerByte),
       floor_sun: fees.energyFeeSun === undefined ? undefined : toJsonInteger(fees.floorSun),
       trx_usd: newest === undefined ? undefined : rateText(newest.trx_usd_e8 as RateE8),
     });
@@ -94,6 +99,7 @@ export class PricePreviews {
     return given<PricePreview>({
       change,
       before_sun_per_energy: old === undefined ? undefined : toJsonInteger(old.sunPerEnergy),
+      before_sun_per_bandwidth: bandwidthPriceOf(old),
       doubts: this.doubtsOf(before, change, fees),
       table_after: after.map((row) => lineOf(row, fees)),
       effect: await this.effectOf(after, fees),
@@ -106,13 +112,14 @@ export class PricePreviews {
     return this.doubtsOf(await this.prices.list(), change, await this.fees());
   }
 
-  private doubtsOf(rows: readonly PriceRow[], change: PriceChange, { energyFeeSun }: Fees): string[] {
-    if (change.sun_per_energy === undefined) return [];
-    return slipsIn(
-      { durationMaxSec: change.duration_max_sec, sunPerEnergy: BigInt(change.sun_per_energy) },
-      { unit: 'energy', rows },
-      energyFeeSun,
-    );
+  private doubtsOf(rows: readonly PriceRow[], change: PriceChange, fees: Fees): string[] {
+    const { duration_max_sec: durationMaxSec, sun_per_energy: perEnergy, sun_per_bandwidth: perUnit } = change;
+    const doubtsOf = (price: number | undefined, table: Parameters<typeof slipsIn>[1], feeSun: bigint | undefined) =>
+      price === undefined || price === 0 ? [] : slipsIn({ durationMaxSec, sunPerEnergy: BigInt(price) }, table, feeSun);
+    return [
+      ...doubtsOf(perEnergy, { unit: 'energy', rows }, fees.energyFeeSun),
+      ...doubtsOf(perUnit, bandwidthTable(rows), fees.sunPerByte),
+    ];
   }
 
   private async effectOf(after: readonly PriceRow[], fees: Fees): Promise<PricePreview['effect']> {
@@ -202,7 +209,7 @@ export class PricePreviews {
     };
     const perByte = read('transactionFeeSunPerByte');
     const floorSun = perByte === undefined ? sun(0n) : priceFloor(perByte, this.config.sales.priceFloorBps);
-    return { energyFeeSun: read('energyFeeSun'), floorSun };
+    return { energyFeeSun: read('energyFeeSun'), sunPerByte: perByte, floorSun };
   }
 }
 
@@ -213,18 +220,39 @@ function add(to: Tally, credits: bigint): void {
   to.credits += credits;
 }
 
-/** Returns the sale's price at its own rate, or the reason why it would have been refused. */
-function priceAfter(
-  sale: Sale,
-  rows: readonly PriceRow[],
-  { energyFeeSun, floorSun }: Fees,
-): bigint | 'too_long' | 'not_worth' {
+/** Returns the sale's price at its own rate, or the reason why it would have been refused. An activation costs the same. */
+function priceAfter(sale: Sale, rows: readonly PriceRow[], fees: Fees): bigint | Refused {
+  const { floorSun, energyFeeSun, sunPerByte } = fees;
+  const parts = [
+    partAfter(sale, { amount: sale.energy, rows, floorSun, feeSun: energyFeeSun }),
+    ...(sale.bandwidth === null
+      ? []
+      : [partAfter(sale, { amount: sale.bandwidth, rows: bandwidthTable(rows).rows, floorSun, feeSun: sunPerByte })]),
+  ];
+  let price = 0n;
+  for (const part of parts) {
+    if (typeof part === 'string') return part;
+    price += part;
+  }
+  return creditsOf(sun(price), sale.trx_usd_e8 as RateE8) + (sale.activation_credits ?? 0n);
+}
+
+type Refused = 'too_long' | 'not_worth';
+
+/** The amount of one resource in a sale, with its prices; those of bandwidth are in the place of those of energy. */
+interface PricedPart {
+  readonly amount: bigint;
+  readonly rows: readonly PriceRow[];
+  readonly floorSun: Sun;
+  readonly feeSun: bigint | undefined;
+}
+
+function partAfter(sale: Sale, { amount, rows, floorSun, feeSun }: PricedPart): Sun | Refused {
   const row = rowFor(rows, sale.duration_sec);
   if (row === undefined) return 'too_long';
-  const price = rentalPrice(energy(sale.energy), row, floorSun);
-  const isWorth =
-    energyFeeSun === undefined || isWorthRenting(price, burnPrice(energy(sale.energy), energyFeeSun, usesOfSale(sale)));
-  return isWorth ? creditsOf(price, sale.trx_usd_e8 as RateE8) : 'not_worth';
+  const price = rentalPrice(energy(amount), row, floorSun);
+  const isWorth = feeSun === undefined || isWorthRenting(price, burnPrice(energy(amount), feeSun, usesOfSale(sale)));
+  return isWorth ? price : 'not_worth';
 }
 
 /** Returns the uses by which a sale was judged: those of its request, or those of an auto-delegation's refill. */
@@ -232,20 +260,36 @@ function usesOfSale({ expected_uses: asked, is_refill: isRefill, duration_sec: d
   return asked ?? (isRefill ? usesOfRefill(durationSec) : 1);
 }
 
+/** A change without a price of bandwidth leaves that of its row; 0 sells none. */
 function tableAfter(rows: readonly PriceRow[], change: PriceChange): PriceRow[] {
-  const { duration_max_sec: durationMaxSec, sun_per_energy: sunPerEnergy } = change;
-  const others = rows.filter((row) => row.durationMaxSec !== durationMaxSec);
-  const added = sunPerEnergy === undefined ? [] : [{ durationMaxSec, sunPerEnergy: BigInt(sunPerEnergy) }];
+  const { duration_max_sec: durationMaxSec, sun_per_energy: sunPerEnergy, sun_per_bandwidth: perUnit } = change;
+  const old = rows.find((row) => row.durationMaxSec === durationMaxSec);
+  const others = rows.filter((row) => row !== old);
+  const sunPerBandwidth =
+    perUnit === undefined ? (old?.sunPerBandwidth ?? null) : perUnit === 0 ? null : BigInt(perUnit);
+  const added =
+    sunPerEnergy === undefined ? [] : [{ durationMaxSec, sunPerEnergy: BigInt(sunPerEnergy), sunPerBandwidth }];
   return [...others, ...added].sort((a, b) => a.durationMaxSec - b.durationMaxSec);
+}
+
+function bandwidthPriceOf(row: PriceRow | undefined): number | undefined {
+  const price = row?.sunPerBandwidth ?? null;
+  return price === null ? undefined : toJsonInteger(price);
 }
 
 function lineOf(row: PriceRow, fees: Fees): PriceLine {
   const least = leastOf(row, fees);
+  const [ofBandwidth] = bandwidthTable([row]).rows;
   return given<PriceLine>({
     duration_max_sec: row.durationMaxSec,
     sun_per_energy: toJsonInteger(row.sunPerEnergy),
+    sun_per_bandwidth: bandwidthPriceOf(row),
     least_energy: least,
     warning: fees.energyFeeSun === undefined ? undefined : warningFor(row, fees.energyFeeSun),
+    bandwidth_warning:
+      fees.sunPerByte === undefined || ofBandwidth === undefined
+        ? undefined
+        : warningFor(ofBandwidth, fees.sunPerByte, 'bandwidth'),
   });
 }
 

@@ -13,6 +13,7 @@ const READS = { operator: ['admin', 'support'], scope: 'service' } as const;
 const WRITES = { operator: ['admin'], scope: 'service', again: true } as const;
 const DURATION = () => ({ min: 1, max: 31_536_000 });
 const PRICE = () => ({ min: 1, max: 1_000_000 });
+const PRICE_OR_NONE = () => ({ min: 0, max: 1_000_000 });
 
 class PriceChangeRequest implements PriceChange {
   @IsInteger(DURATION, 'The longest duration that the row holds for, in seconds.')
@@ -21,6 +22,10 @@ class PriceChangeRequest implements PriceChange {
   @Optional()
   @IsInteger(PRICE, 'The price of one energy, in sun; absent: the row is removed.')
   declare readonly sun_per_energy?: number;
+
+  @Optional()
+  @IsInteger(PRICE_OR_NONE, 'The price of one unit of bandwidth, in sun; 0 sells none; absent: as before.')
+  declare readonly sun_per_bandwidth?: number;
 }
 
 class SavePriceRequest extends PriceChangeRequest implements SavePrice {
@@ -34,6 +39,10 @@ class SavePriceRequest extends PriceChangeRequest implements SavePrice {
   @Optional()
   @IsInteger(PRICE, 'What the row cost when the change was looked at; absent: there was none.')
   declare readonly before_sun_per_energy?: number;
+
+  @Optional()
+  @IsInteger(PRICE, 'What bandwidth cost in the row when the change was looked at; absent: none was sold.')
+  declare readonly before_sun_per_bandwidth?: number;
 }
 
 @Controller('api/operator/prices')
@@ -60,18 +69,34 @@ export class PricesController {
   @HttpCode(200)
   @Authority(WRITES)
   async save(@Person() caller: ConsoleCaller, @Body() request: SavePriceRequest): Promise<PriceTable> {
-    const { duration_max_sec: duration, sun_per_energy: perEnergy, before_sun_per_energy: seen, reason } = request;
+    const { duration_max_sec: durationMaxSec, sun_per_energy: perEnergy, reason } = request;
     if (reason.trim() === '') throw invalidField('reason', 'must state the reason');
     const doubts = await this.previews.doubts(request);
     if (doubts.length > 0 && request.force !== true) throw invalidField('sun_per_energy', doubts.join(' '));
     const act = authorOf(caller, reason.trim());
-    const expected = seen === undefined ? undefined : BigInt(seen);
+    const seen = {
+      sunPerEnergy: priceOf(request.before_sun_per_energy),
+      sunPerBandwidth: priceOf(request.before_sun_per_bandwidth),
+    };
     const isSaved =
       perEnergy === undefined
-        ? await this.prices.removeIf(duration, expected, act)
-        : await this.prices.setIf(duration, BigInt(perEnergy), expected, act);
+        ? await this.prices.removeIf(durationMaxSec, seen, act)
+        : await this.prices.setIf(
+            {
+              durationMaxSec,
+              sunPerEnergy: BigInt(perEnergy),
+              sunPerBandwidth:
+                request.sun_per_bandwidth === undefined
+                  ? seen.sunPerBandwidth
+                  : priceOf(request.sun_per_bandwidth || undefined),
+            },
+            seen,
+            act,
+          );
     if (!isSaved)
       throw new ConsoleError('CONFLICT', 'Another person has changed this price meanwhile. Review it again.');
     return this.previews.table();
   }
 }
+
+const priceOf = (price: number | undefined): bigint | undefined => (price === undefined ? undefined : BigInt(price));

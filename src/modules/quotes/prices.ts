@@ -25,23 +25,25 @@ export class Prices {
   /** Sets the price of durations up to `durationMaxSec`, down to the next shorter row. Returns the previous price. */
   async set(durationMaxSec: number, sunPerEnergy: bigint, act: Author): Promise<bigint | undefined> {
     return this.database.transaction(async (tx) => {
-      const before = await lockedPrice(tx, durationMaxSec);
+      const before = (await lockedRow(tx, durationMaxSec))?.sunPerEnergy;
       await write(tx, { durationMaxSec, sunPerEnergy, before }, act);
       return before;
     });
   }
 
-  /** Like `set`, but returns false if the price is no longer `expected` (undefined: no row). */
+  /** Sets both prices of a row; returns false and changes nothing if they are no longer `expected`. */
   async setIf(
-    durationMaxSec: number,
-    sunPerEnergy: bigint,
-    expected: bigint | undefined,
+    row: BothPrices & { readonly durationMaxSec: number },
+    expected: BothPrices,
     act: Author,
   ): Promise<boolean> {
+    const { durationMaxSec, sunPerEnergy, sunPerBandwidth = null } = row;
     return this.database.transaction(async (tx) => {
-      const before = await lockedPrice(tx, durationMaxSec);
-      if (before !== expected) return false;
-      await write(tx, { durationMaxSec, sunPerEnergy, before }, act);
+      const found = await lockedRow(tx, durationMaxSec);
+      if (!isAsExpected(found, expected) || sunPerEnergy === undefined) return false;
+      await write(tx, { durationMaxSec, sunPerEnergy, before: found?.sunPerEnergy }, act);
+      const before = found?.sunPerBandwidth ?? null;
+      if (sunPerBandwidth !== before) await writeBandwidth(tx, { durationMaxSec, price: sunPerBandwidth, before }, act);
       return true;
     });
   }
@@ -52,16 +54,11 @@ export class Prices {
    */
   async setBandwidth(durationMaxSec: number, sunPerBandwidth: bigint | null, act: Author): Promise<bigint | null> {
     return this.database.transaction(async (tx) => {
-      const rows = tx.repository(PriceRow);
-      const row = await rows.findOne({ where: { durationMaxSec }, lock: LOCKED });
-      if (row === null) throw noSuchRow(durationMaxSec);
-      await rows.update({ durationMaxSec }, { sunPerBandwidth });
-      await recordAct(tx, act, {
-        action: 'price.set-bandwidth',
-        subject: durationMaxSec.toString(),
-        detail: { before: row.sunPerBandwidth, after: sunPerBandwidth },
-      });
-      return row.sunPerBandwidth;
+      const row = await lockedRow(tx, durationMaxSec);
+      if (row === undefined) throw noSuchRow(durationMaxSec);
+      const before = row.sunPerBandwidth;
+      await writeBandwidth(tx, { durationMaxSec, price: sunPerBandwidth, before }, act);
+      return before;
     });
   }
 
@@ -70,10 +67,10 @@ export class Prices {
     await this.database.transaction(async (tx) => this.removeIn(tx, durationMaxSec, act));
   }
 
-  /** Like `remove`, but returns false if the price is no longer `expected`. */
-  async removeIf(durationMaxSec: number, expected: bigint | undefined, act: Author): Promise<boolean> {
+  /** Like `remove`, but returns false if the prices are no longer `expected`. */
+  async removeIf(durationMaxSec: number, expected: BothPrices, act: Author): Promise<boolean> {
     return this.database.transaction(async (tx) => {
-      if ((await lockedPrice(tx, durationMaxSec)) !== expected) return false;
+      if (!isAsExpected(await lockedRow(tx, durationMaxSec), expected)) return false;
       await this.removeIn(tx, durationMaxSec, act);
       return true;
     });
@@ -100,8 +97,18 @@ function noSuchRow(durationMaxSec: number): OperatorError {
   );
 }
 
-async function lockedPrice(tx: Transaction, durationMaxSec: number): Promise<bigint | undefined> {
-  return (await tx.repository(PriceRow).findOne({ where: { durationMaxSec }, lock: LOCKED }))?.sunPerEnergy;
+/** The prices of a row; undefined for no row, or where no bandwidth is sold. */
+interface BothPrices {
+  readonly sunPerEnergy: bigint | undefined;
+  readonly sunPerBandwidth: bigint | undefined;
+}
+
+async function lockedRow(tx: Transaction, durationMaxSec: number): Promise<PriceRow | undefined> {
+  return (await tx.repository(PriceRow).findOne({ where: { durationMaxSec }, lock: LOCKED })) ?? undefined;
+}
+
+function isAsExpected(row: PriceRow | undefined, { sunPerEnergy, sunPerBandwidth }: BothPrices): boolean {
+  return row?.sunPerEnergy === sunPerEnergy && (row?.sunPerBandwidth ?? undefined) === sunPerBandwidth;
 }
 
 interface EnergyPrice {
@@ -120,5 +127,24 @@ async function write(
     action: 'price.set',
     subject: durationMaxSec.toString(),
     detail: { before: before ?? null, after: sunPerEnergy },
+  });
+}
+
+interface BandwidthPrice {
+  readonly durationMaxSec: number;
+  readonly price: bigint | null;
+  readonly before: bigint | null;
+}
+
+async function writeBandwidth(
+  tx: Transaction,
+  { durationMaxSec, price, before }: BandwidthPrice,
+  act: Author,
+): Promise<void> {
+  await tx.repository(PriceRow).update({ durationMaxSec }, { sunPerBandwidth: price });
+  await recordAct(tx, act, {
+    action: 'price.set-bandwidth',
+    subject: durationMaxSec.toString(),
+    detail: { before, after: price },
   });
 }

@@ -64,15 +64,21 @@ function Typed({ row, onPreview, onClose }: TypedProps) {
   const text = PRICING.edit;
   const [hours, setHours] = useState('');
   const [price, setPrice] = useState('');
+  const [perUnit, setPerUnit] = useState('');
   const { value: duration, fault: hoursFault } = row === undefined ? positiveTyped(hours) : {};
   const { value: sunPerEnergy, fault: priceFault } = positiveTyped(price);
+  const { value: sunPerBandwidth, fault: perUnitFault } = perUnit === '' ? {} : wholeTyped(perUnit, LARGEST);
   const durationSec =
     row?.duration_max_sec ?? (duration === undefined ? undefined : toJsonInteger(duration * HOUR_SEC));
   const show = async (change: PriceChange) =>
     onPreview(await post<PricePreview>('/api/operator/prices/preview', change));
   const act = useAct(async () => {
     if (durationSec === undefined || sunPerEnergy === undefined) return;
-    await show({ duration_max_sec: durationSec, sun_per_energy: toJsonInteger(sunPerEnergy) });
+    await show({
+      duration_max_sec: durationSec,
+      sun_per_energy: toJsonInteger(sunPerEnergy),
+      ...(sunPerBandwidth !== undefined && { sun_per_bandwidth: toJsonInteger(sunPerBandwidth) }),
+    });
   });
   const remove = useAct(async () => {
     if (durationSec !== undefined) await show({ duration_max_sec: durationSec });
@@ -86,7 +92,7 @@ function Typed({ row, onPreview, onClose }: TypedProps) {
     <Form
       act={under}
       submit={text.preview}
-      isReady={durationSec !== undefined && sunPerEnergy !== undefined}
+      isReady={durationSec !== undefined && sunPerEnergy !== undefined && perUnitFault === undefined}
       beside={
         <>
           <Button variant="default" onClick={onClose}>
@@ -122,6 +128,17 @@ function Typed({ row, onPreview, onClose }: TypedProps) {
         error={price !== '' && priceFault}
         onChange={(event) => setPrice(event.currentTarget.value)}
       />
+      <TextInput
+        label={text.bandwidth}
+        description={
+          row?.sun_per_bandwidth === undefined ? text.bandwidthNone : text.bandwidthHelp(grouped(row.sun_per_bandwidth))
+        }
+        inputMode="numeric"
+        autoComplete="off"
+        value={perUnit}
+        error={perUnitFault}
+        onChange={(event) => setPerUnit(event.currentTarget.value)}
+      />
     </Form>
   );
 }
@@ -137,7 +154,7 @@ function Save({ preview, onSaved, onBack }: SaveProps) {
   const cache = useQueryClient();
   const [reason, setReason] = useState('');
   const [isForced, setForced] = useState(false);
-  const { change, before_sun_per_energy: before, doubts } = preview;
+  const { change, before_sun_per_energy: before, before_sun_per_bandwidth: perUnit, doubts } = preview;
   const hasDoubts = doubts.length > 0;
   const act = useAct(async () => {
     const request: SavePrice = {
@@ -145,6 +162,7 @@ function Save({ preview, onSaved, onBack }: SaveProps) {
       reason: reason.trim(),
       ...(hasDoubts && { force: true }),
       ...(before !== undefined && { before_sun_per_energy: before }),
+      ...(perUnit !== undefined && { before_sun_per_bandwidth: perUnit }),
     };
     cache.setQueryData(['prices'], await post<PriceTable>('/api/operator/prices', request));
     onSaved();

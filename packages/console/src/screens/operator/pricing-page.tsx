@@ -45,6 +45,12 @@ export function PricingPage() {
                       ? PRICING.feeUnknown
                       : PRICING.feeText(grouped(table.energy_fee_sun)),
                   ],
+                  [
+                    PRICING.bandwidthFee,
+                    table.bandwidth_fee_sun === undefined
+                      ? undefined
+                      : PRICING.bandwidthFeeText(grouped(table.bandwidth_fee_sun)),
+                  ],
                   [PRICING.floor, table.floor_sun === undefined ? undefined : trx(table.floor_sun)],
                   [PRICING.rate, table.trx_usd === undefined ? undefined : PRICING.rateText(rateText(table.trx_usd))],
                 ]}
@@ -99,6 +105,16 @@ function priceColumns(fee: number | undefined, change: ((row: PriceLine) => void
             <p className="dim">{row.warning}</p>
           </>
         ),
+      isFigure: true,
+    },
+    {
+      title: titles.bandwidth,
+      cell: ({ sun_per_bandwidth: price, bandwidth_warning: warning }) => (
+        <>
+          {price === undefined ? '–' : grouped(price)}
+          {warning !== undefined && <p className="dim">{warning}</p>}
+        </>
+      ),
       isFigure: true,
     },
     ...(change === undefined
