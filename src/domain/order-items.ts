@@ -1,5 +1,6 @@
 /** The parts of an order: energy, and bandwidth and the activation of its receiver beside it. Pure. */
 import { creditsOf } from './conversion.js';
+import type { LegKind } from './order-state.js';
 import type { Credits, Energy, RateE8, Sun } from './units.js';
 
 /** The share of one part in the price and the charge of an order. */
@@ -78,3 +79,6 @@ export function itemsOf(order: PartPrice & FurtherParts & { readonly energy: Ene
     ...(activation === undefined ? [] : [{ kind: 'activation' as const, amount: 1n, ...activation }]),
   ];
 }
+
+/** Returns the part of an order that a leg delivers. */
+export const partOf = (kind: LegKind): OrderItem['kind'] => (kind === 'rental' ? 'energy' : kind);

@@ -6,8 +6,10 @@ import type { Leg } from '../../platform/database/entities/leg.entity.js';
 import type { Order } from '../../platform/database/entities/order.entity.js';
 import { durationText, trxText, timeText } from '../../domain/text.js';
 import { ForeignJson } from './cli-context.js';
-import { creditsText, fields, fittedTable, grouped, table } from './format.js';
+import { partOf } from '../../domain/order-items.js';
+import { creditsText, fields, fittedTable, grouped, paragraph, table } from './format.js';
 import type { OrderDetails, OrderMoment } from '../orders/order-history.js';
+import { orderItems } from '../orders/orders.dto.js';
 import { describeStanding } from '../orders/order-standing.js';
 import type { Outlook } from '../simulation/transfer-outlook.js';
 import { useJson, useText } from './order-use.js';
@@ -34,7 +36,21 @@ export function orderTable(orders: readonly Order[], names: ReadonlyMap<string, 
 /** Formats orders one after another, with all that the list knows of each. */
 export function orderEntries(orders: readonly Order[], names: ReadonlyMap<string, string>): string {
   return table(
-    ['order', 'project', 'key', 'kind', 'status', 'receiver', 'energy', 'for', 'USD', 'created', 'notes'],
+    [
+      'order',
+      'project',
+      'key',
+      'kind',
+      'status',
+      'receiver',
+      'energy',
+      'bandwidth',
+      'activation',
+      'for',
+      'USD',
+      'created',
+      'notes',
+    ],
     orders.map((order) => [
       order.id.toString(),
       `${names.get(order.projectId) ?? ''} (${order.projectId})`,
@@ -43,6 +59,8 @@ export function orderEntries(orders: readonly Order[], names: ReadonlyMap<string
       order.status,
       order.receiveAddress,
       order.energy,
+      order.bandwidth,
+      order.activationCredits === null ? null : true,
       order.durationSec === null ? null : durationText(order.durationSec),
       usdOfCredits(order.credits as Credits),
       order.createdAt,
@@ -68,16 +86,20 @@ function notes(order: Order): string {
 export function detailsText(history: OrderDetails, outlook: Outlook | undefined): string {
   const { order } = history;
   return [
-    describeStanding(history),
+    paragraph('', describeStanding(history)),
     '',
     fields([
       ['Order', `${order.id.toString()} (${order.kind}), key ${order.key}`],
       ['Project', order.projectId],
       ['Receiver', order.receiveAddress],
       ['Energy', order.energy === null ? null : `${grouped(order.energy)} for ${durationText(order.durationSec ?? 0)}`],
+      ['Bandwidth', order.bandwidth],
+      ['Delivered', deliveredText(order)],
       ['Used', usedText(history)],
       ['Price', `${trxText(order.priceSun)} at ${rateText(order.trxUsdE8 as RateE8)} USD/TRX`],
+      ...itemFields(order),
       ['Charged', creditsText(order.credits as Credits)],
+      ['Kept', order.keptCredits === null ? null : `${creditsText(order.keptCredits as Credits)} for the activation`],
       ['Extended', extendedText(history)],
       [
         'Status',
@@ -101,6 +123,27 @@ export function detailsText(history: OrderDetails, outlook: Outlook | undefined)
     'Events (database time)',
     timeline(history),
   ].join('\n');
+}
+
+/** Returns the price and the charge of each part; nothing for an order of a single part. */
+function itemFields(order: Order): [string, string][] {
+  const items = orderItems({
+    energy: order.energy,
+    price_sun: order.priceSun,
+    credits: order.credits,
+    bandwidth: order.bandwidth,
+    bandwidth_price_sun: order.bandwidthPriceSun,
+    bandwidth_credits: order.bandwidthCredits,
+    activation_price_sun: order.activationPriceSun,
+    activation_credits: order.activationCredits,
+  });
+  if (items.length < 2) return [];
+  return items.map((item) => [`Price of ${item.kind}`, `${trxText(item.priceSun)}, ${creditsText(item.credits)}`]);
+}
+
+function deliveredText({ bandwidth, deliveredEnergy, deliveredBandwidth }: Order): string | null {
+  if (bandwidth === null || deliveredEnergy === null || deliveredBandwidth === null) return null;
+  return `${grouped(deliveredEnergy)} energy, ${grouped(deliveredBandwidth)} bandwidth`;
 }
 
 const at = (moment: Date | null): string => (moment === null ? 'its end' : timeText(moment));
@@ -131,12 +174,13 @@ function dueText({ order, readAt }: OrderDetails): string {
 
 function legTable({ legs, wallets }: OrderDetails): string {
   return table(
-    ['leg', 'wallet', 'amount', 'energy', 'status', 'active since (chain)', 'why', 'ended otherwise'],
+    ['leg', 'part', 'wallet', 'amount', 'delivers', 'status', 'active since (chain)', 'why', 'ended otherwise'],
     legs.map((leg) => [
       leg.legNo.toString(),
+      partOf(leg.kind),
       wallets.get(leg.walletId) ?? leg.walletId.toString(),
       trxText(leg.amountSun),
-      leg.energy,
+      leg.energy ?? leg.bandwidth,
       leg.status,
       leg.activeAt,
       whyText(leg),
@@ -203,6 +247,7 @@ interface Happening {
 }
 
 function timeline(history: OrderDetails): string {
+  const nameOf = namesIn(history);
   const names = new Map(history.transactions.map((transaction) => [transaction.id, nameOf(transaction)]));
   const happenings: Happening[] = [
     { at: history.order.createdAt, text: `accepted as ${history.order.kind} for ${history.order.receiveAddress}` },
@@ -226,7 +271,7 @@ function timeline(history: OrderDetails): string {
   ];
   return happenings
     .sort((left, right) => left.at.getTime() - right.at.getTime())
-    .map(({ at: moment, text }) => `${moment.toISOString().slice(0, 23).replace('T', ' ')}  ${text}`)
+    .map(({ at: moment, text }) => paragraph(`${moment.toISOString().slice(0, 23).replace('T', ' ')}  `, text))
     .join('\n');
 }
 
@@ -239,8 +284,14 @@ function momentText({ type, fromStatus, toStatus }: OrderMoment): string {
   return fromStatus === null || toStatus === null ? (type ?? '') : `${fromStatus} → ${toStatus}`;
 }
 
-function nameOf(transaction: ChainTx): string {
-  return `${transaction.purpose} ${transaction.txid.toString('hex').slice(0, 12)}… (attempt ${transaction.attempt.toString()})`;
+/** Returns the name of a transaction; in an order of energy and bandwidth, with its resource. */
+function namesIn({ order, legs }: OrderDetails): (transaction: ChainTx) => string {
+  const parts = new Map(legs.map((leg) => [leg.id, partOf(leg.kind)]));
+  return ({ purpose, txid, attempt, legId }) => {
+    const isNamed = order.bandwidth !== null && purpose !== 'activate';
+    const what = isNamed ? `${purpose} of ${parts.get(legId) ?? 'a leg'}` : purpose;
+    return `${what} ${txid.toString('hex').slice(0, 12)}… (attempt ${attempt.toString()})`;
+  };
 }
 
 /** Returns the history for programs. Omits signatures: together with the bytes, a node would accept them. */

@@ -3,7 +3,7 @@ import { trxText } from '../../domain/text.js';
 import type { OrderDetails } from '../orders/order-history.js';
 import type { Outlook } from '../simulation/transfer-outlook.js';
 import type { Order } from '../../platform/database/entities/order.entity.js';
-import { grouped } from './format.js';
+import { grouped, paragraph } from './format.js';
 
 /** True while the receiver has the energy of this order or is about to get it. */
 export function isInUse({ order }: OrderDetails): boolean {
@@ -15,6 +15,7 @@ export function useText(order: Order, outlook: Outlook | undefined): string[] {
   const energy = energyOf(order);
   if (outlook === undefined || energy === undefined) return [];
   const { energyFeeSun, failure } = outlook;
+  const bandwidth = order.bandwidth === null ? 'rented energy pays no bandwidth' : 'its bandwidth is rented too';
   const limit =
     energyFeeSun === undefined
       ? 'The energy price is unknown at present.'
@@ -22,8 +23,8 @@ export function useText(order: Order, outlook: Outlook | undefined): string[] {
         `(${grouped(energy)} × ${energyFeeSun.toString()} sun).`;
   return [
     '',
-    `The transaction's fee_limit also caps rented energy, and rented energy pays no bandwidth. ${limit}`,
-    ...(failure === undefined ? [] : [`A token transfer from the receiver would fail now: ${failure}`]),
+    paragraph('', `The transaction's fee_limit also caps rented energy, and ${bandwidth}. ${limit}`),
+    ...(failure === undefined ? [] : [paragraph('', `A token transfer from the receiver would fail now: ${failure}`)]),
   ];
 }
 

@@ -6,6 +6,7 @@ import { addressFault } from '../../platform/chain/address.js';
 import { rateText, trxOf, usdOfCredits } from '../../domain/conversion.js';
 import { invalidField } from '../../domain/errors.js';
 import { feeLimitFor } from '../../domain/fee-limit.js';
+import { itemsOf, type OrderItem } from '../../domain/order-items.js';
 import { DEFAULT_DURATION_SEC } from '../../domain/price.js';
 import { credits, energy, sun, toJsonInteger, type Credits, type RateE8, type Sun } from '../../domain/units.js';
 import { TransferMembers, transferOf } from '../quotes/transfer.dto.js';
@@ -267,8 +268,26 @@ export function orderBody(row: OrderRow): OrderBody {
 /** A leg without a kind is of a snapshot from before an order had several parts. */
 const isDelegation = ({ kind }: LegRow): boolean => kind !== 'activation';
 
+/** Returns the parts of an order; none for an activation alone. */
+export function orderItems(row: ItemisedRow): readonly OrderItem[] {
+  const terms = termsOf(row);
+  return terms === undefined ? [] : itemsOf(terms);
+}
+
+type ItemisedRow = Pick<
+  OrderRow,
+  | 'energy'
+  | 'price_sun'
+  | 'credits'
+  | 'bandwidth'
+  | 'bandwidth_price_sun'
+  | 'bandwidth_credits'
+  | 'activation_price_sun'
+  | 'activation_credits'
+>;
+
 /** Returns the terms of an order as its items are computed from; undefined for one of a single part. */
-function termsOf(row: OrderRow): ItemisedTerms | undefined {
+function termsOf(row: ItemisedRow): ItemisedTerms | undefined {
   const { bandwidth, bandwidth_price_sun: bandwidthSun, bandwidth_credits: bandwidthCredits } = row;
   const { activation_price_sun: activationSun, activation_credits: activationCredits } = row;
   if (row.energy === null) return undefined;

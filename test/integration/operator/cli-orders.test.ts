@@ -57,6 +57,9 @@ async function startWorker(extra: Record<string, string> = {}): Promise<NodeProc
   });
 }
 
+/** Undoes the line breaks of texts that are longer than 80 columns. */
+const flat = (text: string): string => text.replaceAll(/\n? +/g, ' ').replaceAll('\n', ' ');
+
 describe('orders', () => {
   it('lists, explains and pushes a waiting order', async () => {
     const id = await order('waiting one', 1);
@@ -66,9 +69,9 @@ describe('orders', () => {
     expect(explained.out).toContain('nothing sent yet');
     expect(explained.out).toMatch(/accepted as rental/);
     expect(explained.out).toMatch(/charge of -\d/);
-    expect(explained.out).toContain('also caps rented energy, and rented energy pays no bandwidth');
-    expect(explained.out).toContain('needs a fee_limit of 6.500000 TRX (65 000 × 100 sun)');
-    expect(explained.out).toMatch(/would fail now: T\w+ holds 0 of the token's smallest unit/);
+    expect(flat(explained.out)).toContain('also caps rented energy, and rented energy pays no bandwidth');
+    expect(flat(explained.out)).toContain('needs a fee_limit of 6.500000 TRX (65 000 × 100 sun)');
+    expect(flat(explained.out)).toMatch(/would fail now: T\w+ holds 0 of the token's smallest unit/);
     const { use } = (await cli('orders', 'explain', 'waiting one', '--json')).json();
     expect(use).toMatchObject({ energy_fee_sun: 100, fee_limit_sun: 6_500_000 });
     expect(use.transfer_failure).toMatch(/holds 0 of the token's smallest unit/);
@@ -173,7 +176,7 @@ describe('orders', () => {
     expect(explained.out).toContain('Finished');
     expect(explained.out).not.toContain('fee_limit');
     expect(history).not.toHaveProperty('use');
-    expect(explained.out).toMatch(/sent delegate [0-9a-f]{12}… \(attempt 1\) to 127\.0\.0\.1:\d+: /);
+    expect(flat(explained.out)).toMatch(/sent delegate [0-9a-f]{12}… \(attempt 1\) to 127\.0\.0\.1:\d+: /);
     const finished = await cli('orders', 'requeue', String(second));
     expect([finished.code, finished.err]).toEqual([1, expect.stringContaining('finished')]);
   });
