@@ -7,6 +7,9 @@
  * paths, and each of their looks is audited.
  */
 
+import type { OrderItem } from '../../domain/order-items.js';
+import type { Resource } from '../../domain/resource.js';
+
 /** 10 000 000 credits are one dollar. */
 export interface Money {
   readonly credits: number;
@@ -216,6 +219,9 @@ export interface OrderLine {
   readonly settled: boolean;
   readonly receive_address: string;
   readonly energy?: number;
+  readonly bandwidth?: number;
+  /** True for a rental with the activation of its receiver. */
+  readonly activates?: true;
   readonly duration_sec?: number;
   readonly charged: Money;
   readonly created_at: string;
@@ -241,7 +247,10 @@ export interface OrderProof {
   readonly txid: string;
   readonly owner_address: string;
   readonly receive_address: string;
+  /** Absent for an activation. */
+  readonly resource?: Resource;
   readonly energy?: number;
+  readonly bandwidth?: number;
   readonly amount_sun?: number;
   readonly block_number?: number;
   readonly block_id?: string;
@@ -272,6 +281,14 @@ export interface OrderDelivery {
   readonly next_attempt_at?: string;
 }
 
+/** One part of an order: energy, units of bandwidth, or one activation. */
+export interface OrderItemShape {
+  readonly kind: OrderItem['kind'];
+  readonly amount: number;
+  readonly price_sun: number;
+  readonly charged: Money;
+}
+
 /** `GET /orders/{key}`: the details of one order with its proof. */
 export interface OrderStory {
   /** `Delivered in 3.4 s; ends in 41 min`, by `read_at` and the chain's head. */
@@ -288,6 +305,10 @@ export interface OrderStory {
     readonly price_sun: number;
     readonly price_trx: string;
     readonly trx_usd: string;
+    /** The parts of an order of several; they add up to its price and its charge. */
+    readonly items?: readonly OrderItemShape[];
+    /** The price of the energy alone, for an order of several parts. */
+    readonly energy_sun?: number;
     /** Cost of burning TRX for the same energy, at the fee of `burning_as_of`; absent if unknown. */
     readonly burning_sun?: number;
     readonly burning_trx?: string;
@@ -300,7 +321,7 @@ export interface OrderStory {
       readonly calls: number;
       /** The newest block with a use; absent without one. */
       readonly last_block?: number;
-      /** The cost of burning `used_energy`, minus the price and those of extensions; may be negative. */
+      /** The cost of burning `used_energy`, minus the price of the energy, extensions included; may be negative. */
       readonly saved_sun: number;
       readonly saved_trx: string;
     };
@@ -311,6 +332,8 @@ export interface OrderStory {
       readonly at: string;
     }[];
     readonly refunded?: Money;
+    /** The part that a refund does not return: the chain has the activation. */
+    readonly kept?: Money;
     readonly compensated?: Money;
     readonly entries: readonly LedgerLine[];
   };
@@ -365,10 +388,12 @@ export interface OperatorOrder {
   readonly project: { readonly id: string; readonly name: string };
   readonly legs: readonly {
     readonly leg_no: number;
+    readonly part: OrderItem['kind'];
     readonly wallet: string;
     readonly status: string;
     readonly amount_sun: number;
     readonly energy?: number;
+    readonly bandwidth?: number;
     readonly active_at?: string;
     readonly closed_at?: string;
     readonly closed_reason?: string;

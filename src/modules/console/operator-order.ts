@@ -1,4 +1,5 @@
 /** Renders the parts of an order that only operators see: legs, attempts, broadcasts and evidence. Pure. */
+import { partOf } from '../../domain/order-items.js';
 import { toJsonInteger } from '../../domain/units.js';
 import type { OrderDetails } from '../orders/order-history.js';
 import { given, timeOf } from './answers.js';
@@ -19,10 +20,12 @@ export function operatorOrder(
     legs: legs.map((leg) =>
       given<OperatorOrder['legs'][number]>({
         leg_no: leg.legNo,
+        part: partOf(leg.kind),
         wallet: wallets.get(leg.walletId) ?? leg.walletId.toString(),
         status: leg.status,
         amount_sun: toJsonInteger(leg.amountSun),
         energy: leg.energy === null ? undefined : toJsonInteger(leg.energy),
+        bandwidth: leg.bandwidth === null ? undefined : toJsonInteger(leg.bandwidth),
         active_at: timeOf(leg.activeAt),
         closed_at: timeOf(leg.closedAt),
         closed_reason: leg.closedReason,

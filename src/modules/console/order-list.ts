@@ -46,6 +46,8 @@ export interface OrderListRow {
   readonly needs_attention: boolean;
   readonly receive_address: string;
   readonly energy: bigint | null;
+  readonly bandwidth: bigint | null;
+  readonly activation_credits: bigint | null;
   readonly duration_sec: number | null;
   readonly credits: bigint;
   readonly created_at: Date;
@@ -59,7 +61,7 @@ export interface OrderListRow {
 }
 
 const COLUMNS = `o.id, o.project_id, o.key, o.kind, o.status, o.settled, o.needs_attention, o.receive_address, o.energy,
-  o.duration_sec, o.credits, o.created_at, o.delivered_at, o.ends_at, o.reclaimed_at, o.error_code, o.reference`;
+  o.bandwidth, o.activation_credits, o.duration_sec, o.credits, o.created_at, o.delivered_at, o.ends_at, o.reclaimed_at, o.error_code, o.reference`;
 
 /** Time until the delivery was recorded; both times are the database's. */
 export const DELIVERED_IN = `(SELECT round(extract(epoch FROM e.at - o.created_at) * 1000)::float8 FROM event e
@@ -287,6 +289,8 @@ export function orderLine(row: OrderListRow): OrderLine {
     settled: row.settled,
     receive_address: row.receive_address,
     energy: row.energy === null ? undefined : toJsonInteger(row.energy),
+    bandwidth: row.bandwidth === null ? undefined : toJsonInteger(row.bandwidth),
+    activates: row.activation_credits === null ? undefined : true,
     duration_sec: row.duration_sec,
     charged: money(row.credits),
     created_at: row.created_at.toISOString(),

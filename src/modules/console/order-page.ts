@@ -2,8 +2,8 @@
 import { burnPrice, rateText, trxOf } from '../../domain/conversion.js';
 import { energy, toJsonInteger, type RateE8 } from '../../domain/units.js';
 import { maskedUrl } from '../../domain/masked-url.js';
-import { savedSun } from '../orders/measured-use.js';
-import { orderBody } from '../orders/orders.dto.js';
+import { energyPriceSun, savedSun } from '../orders/measured-use.js';
+import { orderBody, orderItems } from '../orders/orders.dto.js';
 import { entryBody } from '../statements/entries.dto.js';
 import type { EntryRow } from '../statements/entry-rows.js';
 import { given, money, timeOf } from './answers.js';
@@ -102,6 +102,7 @@ function moneyOf({ order, extensions, entries, energyFeeSun }: OrderRecords): Or
     price_sun: toJsonInteger(order.price_sun),
     price_trx: trxOf(order.price_sun),
     trx_usd: rateText(order.trx_usd_e8 as RateE8),
+    ...itemsOf(order),
     burning_sun: burning === undefined ? undefined : toJsonInteger(burning),
     burning_trx: burning === undefined ? undefined : trxOf(burning),
     burning_as_of: burning === undefined ? undefined : order.energy_fee_sun === null ? 'now' : 'order',
@@ -113,9 +114,25 @@ function moneyOf({ order, extensions, entries, energyFeeSun }: OrderRecords): Or
       at: new Date(at).toISOString(),
     })),
     refunded: sum('refund') === 0n ? undefined : money(sum('refund')),
+    kept: order.kept_credits === null ? undefined : money(order.kept_credits),
     compensated: sum('compensation') === 0n ? undefined : money(sum('compensation')),
     entries: entries.map(ledgerLine),
   });
+}
+
+/** Returns the parts of an order of several, and the price of its energy, which alone compares with burning. */
+function itemsOf(order: OrderRecord): Pick<OrderStory['money'], 'items' | 'energy_sun'> {
+  const items = orderItems(order);
+  if (items.length < 2) return {};
+  return {
+    items: items.map(({ kind, amount, priceSun, credits }) => ({
+      kind,
+      amount: toJsonInteger(amount),
+      price_sun: toJsonInteger(priceSun),
+      charged: money(credits),
+    })),
+    energy_sun: toJsonInteger(energyPriceSun(order)),
+  };
 }
 
 /** Returns the use of a delivered rental as far as its solid blocks were read. Test orders use none. */
@@ -126,7 +143,7 @@ function measuredOf(
 ): OrderStory['money']['measured'] {
   if (order.kind !== 'rental' || order.status !== 'delivered' || order.test || feeSun === undefined) return undefined;
   const used = order.used_energy ?? 0n;
-  const saved = savedSun(used, feeSun, { price_sun: order.price_sun, extensions });
+  const saved = savedSun(used, feeSun, { ...order, extensions });
   return given<NonNullable<OrderStory['money']['measured']>>({
     used_energy: toJsonInteger(used),
     calls: order.used_calls ?? 0,

@@ -1,5 +1,6 @@
 /** Builds commands with which a customer can verify an order without us, or repeat it. Pure. */
 import type { LegRow } from '../orders/order-rows.js';
+import { resourceOf } from '../../domain/resource.js';
 import { toJsonInteger } from '../../domain/units.js';
 import { given } from './answers.js';
 import type { EnergyReading, OrderProof, OrderStory } from './data-shapes.js';
@@ -25,7 +26,9 @@ export function proofOf({ order, transactions }: OrderRecords, { explorerUrl, ch
         txid: transaction.txid,
         owner_address: ownerOf(legs, transaction.txid),
         receive_address: order.receive_address,
+        resource: transaction.purpose === 'activate' ? undefined : resourceOf(transaction.kind),
         energy: transaction.energy === null ? undefined : Number(transaction.energy),
+        bandwidth: transaction.bandwidth === null ? undefined : Number(transaction.bandwidth),
         amount_sun: transaction.purpose === 'activate' ? undefined : Number(transaction.amount_sun),
         block_number: Number(transaction.block_number),
         block_id: transaction.block_id,
@@ -66,6 +69,8 @@ export function requestBodyOf(order: OrderRecord): Record<string, unknown> {
   return {
     receive_address: order.receive_address,
     ...(order.energy !== null && { energy: Number(order.energy) }),
+    ...(order.bandwidth !== null && { bandwidth: Number(order.bandwidth) }),
+    ...(order.kind === 'rental' && order.activation_credits !== null && { activate: true }),
     ...(order.duration_sec !== null && { duration_sec: order.duration_sec }),
     ...(order.quote_id !== null && { quote_id: order.quote_id }),
   };

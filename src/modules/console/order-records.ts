@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
 import { ENTRIES, OF_ENTRY, OF_WHAT, type EntryRow } from '../statements/entry-rows.js';
+import type { LegKind } from '../../domain/order-state.js';
 import { Database } from '../../platform/database/database.js';
 import { MarketState } from '../../platform/database/entities/market-state.entity.js';
 import type { OrderMetadata } from '../orders/order-labels.js';
@@ -25,11 +26,9 @@ export interface OrderRecord extends OrderListRow {
   readonly expected_uses: number | null;
   readonly energy_fee_sun: bigint | null;
   readonly max_fee_limit_sun: bigint | null;
-  readonly bandwidth: bigint | null;
   readonly bandwidth_price_sun: bigint | null;
   readonly bandwidth_credits: bigint | null;
   readonly activation_price_sun: bigint | null;
-  readonly activation_credits: bigint | null;
   readonly delivered_bandwidth: bigint | null;
   readonly kept_credits: bigint | null;
   /** Recorded number of idempotent replays; null if none is recorded. */
@@ -65,7 +64,10 @@ export interface TransactionRecord {
   readonly created_at: Date;
   readonly sent_at: Date | null;
   readonly expires_at: Date;
+  /** The kind of its leg, and what that delegated. */
+  readonly kind: LegKind;
   readonly energy: bigint | null;
+  readonly bandwidth: bigint | null;
   readonly amount_sun: bigint;
 }
 
@@ -120,7 +122,7 @@ const ORDER = `SELECT o.id, o.project_id, o.key, o.kind, o.status, o.settled, o.
   WHERE o.project_id = $1`;
 
 const TRANSACTIONS = `SELECT encode(t.txid, 'hex') AS txid, t.purpose, t.status, t.block_number, encode(t.block_id, 'hex') AS block_id,
-    t.block_at, t.created_at, t.sent_at, t.expires_at, l.energy, l.amount_sun
+    t.block_at, t.created_at, t.sent_at, t.expires_at, l.kind, l.energy, l.bandwidth, l.amount_sun
   FROM chain_tx t JOIN leg l ON l.id = t.leg_id WHERE t.order_id = $1 ORDER BY t.id LIMIT 500`;
 
 const EVENTS = `SELECT e.id, e.type, e.at, e.chain_at, e.position, e.payload::json ->> 'id' AS name FROM event e

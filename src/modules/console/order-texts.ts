@@ -1,4 +1,5 @@
 /** Words an order: one sentence, its timeline, and the reason for a refund. Pure; the two clocks are never compared. */
+import { partOf } from '../../domain/order-items.js';
 import { given, money } from './answers.js';
 import type { OrderMoment, RefundReason } from './data-shapes.js';
 import type { EventRecord, OrderRecord, OrderRecords, TransactionRecord } from './order-records.js';
@@ -17,6 +18,19 @@ const HAPPENED: Readonly<Record<string, string>> = {
 };
 
 const PURPOSES = { delegate: 'Delegation', reclaim: 'Reclaim', activate: 'Activation' } as const;
+
+/** Names a transaction; in an order of several parts, with its resource. */
+function nameOf({ purpose, kind }: TransactionRecord, { bandwidth }: OrderRecord): string {
+  const isNamed = bandwidth !== null && purpose !== 'activate';
+  return `${PURPOSES[purpose]}${isNamed ? ` of ${partOf(kind)}` : ''}`;
+}
+
+function happenedIn({ bandwidth, kept_credits: kept }: OrderRecord, type: string): string {
+  if (type === 'order.ended' && bandwidth !== null) return 'Rental ended: energy and bandwidth reclaimed';
+  if (type === 'order.refunded' && kept !== null) return 'Refunded, except for the activation';
+  return HAPPENED[type] ?? type;
+}
+
 const IN_BLOCK = new Set(['included', 'solid']);
 
 /** Formats a duration: `3.4 s`, `41 min`, `5 h 12 min`. */
@@ -39,7 +53,9 @@ export function sentenceOf(order: OrderRecord): string {
     case 'unresolved':
       return 'The outcome is open: there is no proof of delivery or failure yet. The order resolves itself, and nothing more is charged.';
     case 'refunded':
-      return 'Not delivered; the charge was returned in full.';
+      return order.kept_credits === null
+        ? 'Not delivered; the charge was returned in full.'
+        : 'Not delivered; the charge was returned except for the activation, which is final.';
     case 'delivered':
       if (order.kind === 'activation')
         return `Activated${inTime}${order.settled ? '; final' : '; waiting for its block to be final'}.`;
@@ -48,12 +64,13 @@ export function sentenceOf(order: OrderRecord): string {
   }
 }
 
-function endOf({ ends_at: endsAt, chain_at: chainAt }: OrderRecord): string {
+function endOf({ ends_at: endsAt, chain_at: chainAt, bandwidth }: OrderRecord): string {
   if (endsAt === null) return 'the rental is running';
   if (chainAt === null)
     return `ends at ${endsAt.toISOString().slice(0, 16).replace('T', ' ')} UTC by the chain’s clock`;
   const leftMs = endsAt.getTime() - chainAt.getTime();
-  return leftMs > 0 ? `ends in ${spanText(leftMs)}` : 'the rental is over, and the energy is being reclaimed';
+  const rented = bandwidth === null ? 'the energy is' : 'energy and bandwidth are';
+  return leftMs > 0 ? `ends in ${spanText(leftMs)}` : `the rental is over, and ${rented} being reclaimed`;
 }
 
 /**
@@ -65,11 +82,12 @@ export function timelineOf({ order, events, transactions }: OrderRecords): Order
     ours.push({ what: 'Accepted and charged', at: order.created_at.toISOString() });
   }
   for (const { type, at, chain_at: chainAt } of events) {
-    const moment = { what: HAPPENED[type] ?? type, at: at.toISOString() };
+    const moment = { what: happenedIn(order, type), at: at.toISOString() };
     ours.push(chainAt === null ? moment : { ...moment, chain_at: chainAt.toISOString() });
   }
-  for (const { purpose, txid, sent_at: sentAt, block_number: block, block_at: blockAt, status } of transactions) {
-    const name = PURPOSES[purpose];
+  for (const transaction of transactions) {
+    const { txid, sent_at: sentAt, block_number: block, block_at: blockAt, status } = transaction;
+    const name = nameOf(transaction, order);
     if (sentAt === null) continue;
     ours.push({ what: `${name} sent`, at: sentAt.toISOString(), txid });
     if (block !== null && blockAt !== null && IN_BLOCK.has(status)) {
@@ -113,6 +131,7 @@ export function refundOf(records: OrderRecords): RefundReason | undefined {
 type Evidence = RefundReason['evidence'][number];
 
 function evidenceOf({ order, transactions, entries }: OrderRecords, refunded: EventRecord | undefined): Evidence[] {
+  const { kept_credits: kept } = order;
   const charge = entries.find(({ kind }) => kind === 'charge');
   const refund = entries.find(({ kind }) => kind === 'refund');
   return [
@@ -122,31 +141,26 @@ function evidenceOf({ order, transactions, entries }: OrderRecords, refunded: Ev
     },
     ...(transactions.length === 0
       ? [{ says: 'No transaction was signed, so nothing of this order can be on chain.' }]
-      : transactions.flatMap(saidOf)),
+      : transactions.flatMap((transaction) => saidOf(transaction, order))),
     ...(refund === undefined
       ? []
       : [
           {
             at: new Date(refund.at).toISOString(),
-            says: `$${money(refund.credits).usd} returned: the full charge.`,
+            says: `$${money(refund.credits).usd} returned: ${kept === null ? 'the full charge' : 'the charge without the activation'}.`,
           },
         ]),
+    ...(kept === null ? [] : [{ says: `$${money(kept).usd} kept for the activation: it is in a final block.` }]),
     ...(refunded === undefined
       ? []
       : [{ at: refunded.at.toISOString(), says: 'The order is refunded; this is final.' }]),
   ];
 }
 
-function saidOf({
-  txid,
-  purpose,
-  status,
-  sent_at: sentAt,
-  expires_at: expiresAt,
-  block_number: block,
-  block_at: blockAt,
-}: TransactionRecord): Evidence[] {
-  const name = `${PURPOSES[purpose]} ${txid}`;
+function saidOf(transaction: TransactionRecord, order: OrderRecord): Evidence[] {
+  const { txid, status, sent_at: sentAt, expires_at: expiresAt } = transaction;
+  const { block_number: block, block_at: blockAt } = transaction;
+  const name = `${nameOf(transaction, order)} ${txid}`;
   const sent: Evidence[] =
     sentAt === null
       ? [{ says: `${name} was signed but never sent.` }]

@@ -1,6 +1,6 @@
 /** The energy that the receiver of a rental used while it ran, and what that saved. Shown only; no money depends on it. */
 import { trxOf } from '../../domain/conversion.js';
-import { toJsonInteger } from '../../domain/units.js';
+import { divCeil, toJsonInteger } from '../../domain/units.js';
 
 /** A row of `rental_use` in the database's JSON. */
 export interface MeasuredUseRow {
@@ -24,6 +24,8 @@ export interface MeasuredUse {
 /** The parts of an order that its saving depends on. */
 interface Priced {
   readonly price_sun: bigint;
+  readonly bandwidth_price_sun: bigint | null;
+  readonly activation_price_sun: bigint | null;
   readonly extensions: readonly { readonly price_sun?: number }[] | null;
 }
 
@@ -36,10 +38,19 @@ export const MEASURED_USE = `CASE WHEN o.status = 'delivered' AND o.kind = 'rent
                 coalesce(o.reclaimed_at <= (SELECT c.block_at FROM deposit_cursor c), false))
          FROM rental_use u WHERE u.order_id = o.id) END AS measured_use`;
 
-/** Returns the cost of burning TRX for the used energy, minus the price and those of extensions; may be negative. */
-export function savedSun(usedEnergy: bigint, energyFeeSun: bigint, { price_sun: price, extensions }: Priced): bigint {
-  const paid = (extensions ?? []).reduce((sum, extension) => sum + BigInt(extension.price_sun ?? 0), price);
-  return usedEnergy * energyFeeSun - paid;
+/** Returns the price of the order's energy, without bandwidth and activation. */
+export const energyPriceSun = (order: Omit<Priced, 'extensions'>): bigint =>
+  order.price_sun - (order.bandwidth_price_sun ?? 0n) - (order.activation_price_sun ?? 0n);
+
+/**
+ * Returns the cost of burning TRX for the used energy, minus the price of the energy; may be negative. Extensions have
+ * one price for energy and bandwidth, so they count with the order's share of energy, rounded up.
+ */
+export function savedSun(usedEnergy: bigint, energyFeeSun: bigint, order: Priced): bigint {
+  const ofEnergy = energyPriceSun(order);
+  const rented = ofEnergy + (order.bandwidth_price_sun ?? 0n);
+  const added = (order.extensions ?? []).reduce((sum, { price_sun: price }) => sum + BigInt(price ?? 0), 0n);
+  return usedEnergy * energyFeeSun - ofEnergy - (rented === 0n ? added : divCeil(added * ofEnergy, rented));
 }
 
 /** Returns the use in the form of answers. */

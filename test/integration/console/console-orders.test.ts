@@ -219,9 +219,9 @@ it('the CSV has labels, prices, transactions and the receiver’s energy, and th
   const [head = '', line = '', ...more] = text.trim().split('\r\n');
   expect(more).toEqual([]);
   expect(head).toMatch(
-    /,error_code,reference,metadata,price_trx,trx_usd,burn_price_trx,txids,used_energy,usable_energy_before,usable_energy_after$/,
+    /,error_code,reference,metadata,price_trx,trx_usd,burn_price_trx,txids,used_energy,usable_energy_before,usable_energy_after,bandwidth,bandwidth_price_trx,activation_price_trx,kept_credits$/,
   );
-  expect(line).toContain(`,invoice-3,"{""shop"":""7""}",3.575000,0.31234567,13.000000,${txid},64285,5,65005`);
+  expect(line).toContain(`,invoice-3,"{""shop"":""7""}",3.575000,0.31234567,13.000000,${txid},64285,5,65005,,,,`);
 });
 
 it('finds an order by its reference, in its project and in all of them', async () => {

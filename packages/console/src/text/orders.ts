@@ -14,7 +14,7 @@ export const ORDERS = {
   },
   filter: {
     legend: 'Filter the orders',
-    state: 'Show',
+    state: 'Phase',
     running: 'Running',
     ended: 'Ended',
     status: 'Status',
@@ -27,6 +27,8 @@ export const ORDERS = {
   emptyFiltered: 'No order matches these filters.',
   newer: (count: number) => (count >= 100 ? 'Show 100 or more new orders' : `Show ${count.toString()} new`),
   forTime: (span: string) => `for ${span}`,
+  bandwidth: (units: string) => `${units} bandwidth`,
+  activation: 'activation',
   attention: 'Needs attention',
 } as const;
 
@@ -64,9 +66,11 @@ export const ORDER = {
   money: {
     quoted: 'Quoted',
     charged: 'Charged',
+    items: { energy: 'Of it for energy', bandwidth: 'Of it for bandwidth', activation: 'Of it for the activation' },
+    kept: 'Kept for the activation',
     rate: 'Rate',
     rateText: (trx: string, usd: string) => `${trx} at ${usd} USD per TRX`,
-    burning: 'Cost of burning all of it',
+    burning: 'Cost of burning the energy',
     burningNow: 'at today’s energy fee',
     burningThen: 'at the energy fee of that time',
     used: 'Energy used',
@@ -74,7 +78,7 @@ export const ORDER = {
       calls === 0 ? 'none yet' : `${energy} in ${calls === 1 ? 'one call' : `${calls.toString()} calls`}`,
     savedTitle: 'Saved',
     saved: (trx: string) => `${trx} not burnt`,
-    savedNone: 'nothing yet: the energy used is worth less than the price',
+    savedNone: 'nothing yet: the energy used is worth less than its price',
     extended: 'Extensions',
     refunded: 'Refunded',
     compensated: 'Compensation',
@@ -88,6 +92,10 @@ export const ORDER = {
       delegate: 'Delegation to the receiver',
       reclaim: 'Reclaim at the end',
       activate: 'Activation of the account',
+    },
+    bandwidthPurposes: {
+      delegate: 'Delegation of bandwidth to the receiver',
+      reclaim: 'Reclaim of bandwidth at the end',
     },
     usable: {
       title: 'Usable energy of the receiver',
@@ -107,6 +115,7 @@ export const ORDER = {
     owner: 'From pool wallet',
     receiver: 'To receiver',
     energy: 'Energy',
+    bandwidth: 'Bandwidth',
     amount: 'Delegated stake',
     explorer: 'Open in the explorer',
     check: 'Check it yourself',
@@ -128,6 +137,9 @@ export const ORDER = {
     order: 'Order',
     what: 'Delivered',
     energyFor: (energy: string, span: string) => `${energy} energy for ${span}`,
+    bandwidthFor: (energy: string, bandwidth: string, span: string) =>
+      `${energy} energy and ${bandwidth} bandwidth for ${span}`,
+    withActivation: (rental: string) => `${rental}, and the account was activated`,
     activated: 'The account was activated',
     receiver: 'Receiver',
     inBlock: (block: string, at: string) => `in block ${block} at ${at}, by the chain’s clock`,
@@ -176,8 +188,11 @@ export const ORDER = {
     attempts: 'Attempts',
     broadcasts: 'Sends',
     evidence: 'Evidence',
+    parts: { energy: 'Energy', bandwidth: 'Bandwidth', activation: 'Activation' },
     columns: {
       leg: 'Leg',
+      part: 'Part',
+      delivers: 'Delivers',
       wallet: 'Wallet',
       status: 'Status',
       stake: 'Stake',

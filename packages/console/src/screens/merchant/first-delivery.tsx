@@ -75,7 +75,7 @@ function Steps({ history }: { readonly history: OrderHistory }) {
 
 /** The rental's saving once all of its energy is used. */
 function estimateSun({ money }: OrderHistory): bigint {
-  return money.burning_sun === undefined ? 0n : BigInt(money.burning_sun) - BigInt(money.price_sun);
+  return money.burning_sun === undefined ? 0n : BigInt(money.burning_sun) - BigInt(money.energy_sun ?? money.price_sun);
 }
 
 /** One cell for each block until finality. */

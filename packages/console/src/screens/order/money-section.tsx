@@ -28,6 +28,15 @@ export function MoneySection({ money }: MoneyProps) {
         of={[
           [text.quoted, money.quoted && <Amount credits={money.quoted.credits} />],
           [text.charged, <Amount key="charged" credits={money.charged.credits} />],
+          ...(money.items ?? []).map(
+            ({ kind, charged, price_sun: price }) =>
+              [
+                text.items[kind],
+                <span key={kind}>
+                  <Amount credits={charged.credits} />, {trx(price)}
+                </span>,
+              ] as const,
+          ),
           [text.rate, text.rateText(trx(money.price_sun), rateText(money.trx_usd))],
           [text.burning, burning(money)],
           [text.used, money.measured && text.usedText(grouped(money.measured.used_energy), money.measured.calls)],
@@ -42,6 +51,7 @@ export function MoneySection({ money }: MoneyProps) {
               ] as const,
           ),
           [text.refunded, money.refunded && <Amount credits={money.refunded.credits} isSigned />],
+          [text.kept, money.kept && <Amount credits={money.kept.credits} />],
           [text.compensated, money.compensated && <Amount credits={money.compensated.credits} isSigned />],
         ]}
       />

@@ -14,6 +14,15 @@ const titles = text.columns;
 const LEGS: readonly Column<OperatorOrder['legs'][number]>[] = [
   { title: titles.leg, cell: ({ leg_no: leg }) => leg.toString() },
   { title: titles.wallet, cell: ({ wallet }) => <Groups text={wallet} name={titles.wallet} /> },
+  { title: titles.part, cell: ({ part }) => text.parts[part] },
+  {
+    title: titles.delivers,
+    cell: ({ energy, bandwidth }) => {
+      const amount = energy ?? bandwidth;
+      return amount === undefined ? '–' : grouped(amount);
+    },
+    isFigure: true,
+  },
   { title: titles.stake, cell: ({ amount_sun: stake }) => trx(stake), isFigure: true },
   {
     title: titles.status,

@@ -91,6 +91,8 @@ function Summary({ history: { sentence, order, read_at: readAt } }: { readonly h
         {order.energy !== undefined && (
           <span>
             {grouped(order.energy)} energy
+            {order.bandwidth !== undefined && `, ${ORDERS.bandwidth(grouped(order.bandwidth))}`}
+            {order.activates === true && `, ${ORDERS.activation}`}
             {order.duration_sec !== undefined && ` ${ORDERS.forTime(span(order.duration_sec))}`}
           </span>
         )}

@@ -111,9 +111,11 @@ export function orderColumns<Line extends OrderLine>(projectOf: string | ((line:
     },
     {
       title: titles.energy,
-      cell: ({ energy, duration_sec: duration }) => (
+      cell: ({ energy, bandwidth, activates, duration_sec: duration }) => (
         <>
           {energy === undefined ? '–' : grouped(energy)}{' '}
+          {bandwidth !== undefined && <span className="dim one-line">+ {ORDERS.bandwidth(grouped(bandwidth))}</span>}{' '}
+          {activates === true && <span className="dim one-line">+ {ORDERS.activation}</span>}{' '}
           {duration !== undefined && <span className="dim one-line">{ORDERS.forTime(span(duration))}</span>}
         </>
       ),

@@ -54,12 +54,17 @@ function ReceiverEnergy({ energy: { before, after } }: { readonly energy: NonNul
   );
 }
 
+function purposeOf({ purpose, resource }: OrderProof): string {
+  const { purposes, bandwidthPurposes } = ORDER.proof;
+  return resource === 'BANDWIDTH' && purpose !== 'activate' ? bandwidthPurposes[purpose] : purposes[purpose];
+}
+
 function Proof({ proof }: { readonly proof: OrderProof }) {
   const text = ORDER.proof;
-  const { block_number: block, block_timestamp: at, block_id: blockId, energy, amount_sun: stake } = proof;
+  const { block_number: block, block_timestamp: at, block_id: blockId, energy, bandwidth, amount_sun: stake } = proof;
   return (
     <article className="proof">
-      <h3>{text.purposes[proof.purpose]}</h3>
+      <h3>{purposeOf(proof)}</h3>
       <Facts
         of={[
           [text.txid, <Groups key="txid" text={proof.txid} name={text.txid} size={8} />],
@@ -72,6 +77,7 @@ function Proof({ proof }: { readonly proof: OrderProof }) {
           [text.owner, <Groups key="owner" text={proof.owner_address} name={text.owner} />],
           [text.receiver, <Groups key="receiver" text={proof.receive_address} name={text.receiver} />],
           [text.energy, energy === undefined ? undefined : grouped(energy)],
+          [text.bandwidth, bandwidth === undefined ? undefined : grouped(bandwidth)],
           [text.amount, stake === undefined ? undefined : trx(stake)],
         ]}
       />

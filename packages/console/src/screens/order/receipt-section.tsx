@@ -86,8 +86,14 @@ function savedText({ money: { measured } }: OrderHistory): string | undefined {
   return text.saved(trx(measured.saved_sun), grouped(measured.used_energy), grouped(measured.last_block));
 }
 
-function whatOf({ order: { energy, duration_sec: seconds } }: OrderHistory): string {
-  return energy === undefined ? text.activated : text.energyFor(grouped(energy), span(seconds ?? 0));
+function whatOf({ order: { energy, bandwidth, activates, duration_sec: seconds } }: OrderHistory): string {
+  if (energy === undefined) return text.activated;
+  const time = span(seconds ?? 0);
+  const rental =
+    bandwidth === undefined
+      ? text.energyFor(grouped(energy), time)
+      : text.bandwidthFor(grouped(energy), grouped(bandwidth), time);
+  return activates === true ? text.withActivation(rental) : rental;
 }
 
 function blockOf({ block_number: block, block_timestamp: at }: Proof): string {
