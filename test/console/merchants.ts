@@ -251,7 +251,7 @@ export function merchants(at: () => ConsoleCluster, see: (view: View) => View): 
       await input.press(button(view, 'Start auto-delegation'));
       await view.heading(/^Auto-delegation$/).waitFor();
       await page.getByText('Active', { exact: true }).waitFor();
-      await page.getByText(/^[6-9]\d,\d{3} of 65,000$/).waitFor({ timeout: ARRIVAL_LIMIT_MS });
+      await page.getByText(/^[6-9]\d\s\d{3} of 65\s000$/).waitFor({ timeout: ARRIVAL_LIMIT_MS });
       expect(await view.axe()).toEqual([]);
 
       await input.press(button(view, 'Pause'));

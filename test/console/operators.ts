@@ -103,7 +103,7 @@ export function operators(at: () => ConsoleCluster, see: (view: View) => View): 
     await field(view, 'Amount in dollars').fill('2,500.00');
     await field(view, 'Payment reference').fill('WIRE 77');
     await field(view, 'Reason').fill('a bank transfer came');
-    await view.page.getByText('Bookings above $1,000.00').waitFor();
+    await view.page.getByText('Bookings above $1 000.00').waitFor();
     expect(await view.axe()).toEqual([]);
     await button(view, 'Request approval').click();
     await view.page.getByText('Sent to the inbox for approval by another admin.').waitFor();
@@ -293,7 +293,7 @@ export function operators(at: () => ConsoleCluster, see: (view: View) => View): 
     await button(view, `Decide ${name}`).click();
     const dialog = page.getByRole('dialog', { name: `Held deposit ${name}` });
     await dialog.getByText('Held payer').waitFor();
-    await dialog.getByText('20,000').first().waitFor();
+    await dialog.getByText('20 000').first().waitFor();
     const submit = dialog.getByRole('button', { name: 'Request approval' });
     await dialog.getByRole('radio', { name: /^Credit it/ }).check();
     expect(await submit.getAttribute('aria-disabled')).toBe('true');

@@ -59,7 +59,7 @@ export function pages(at: () => ConsoleCluster, see: (view: View) => View): void
     const view = await open('/orders');
     const { page } = view;
     const link = page.getByRole('link', { name: 'running-now' });
-    await page.getByRole('combobox', { name: 'Show' }).selectOption('Running');
+    await page.getByRole('combobox', { name: 'Phase' }).selectOption('Running');
     await button(view, 'Apply').click();
     await page.waitForURL(/state=running/);
     await link.waitFor();
@@ -75,7 +75,7 @@ export function pages(at: () => ConsoleCluster, see: (view: View) => View): void
     }
     await page.setViewportSize({ width: 1440, height: 900 });
     for (const state of ['Ended', 'Needs attention']) {
-      await page.getByRole('combobox', { name: 'Show' }).selectOption(state);
+      await page.getByRole('combobox', { name: 'Phase' }).selectOption(state);
       await button(view, 'Apply').click();
       await link.waitFor({ state: 'detached' });
     }

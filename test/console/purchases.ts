@@ -64,7 +64,7 @@ export function purchases(at: () => ConsoleCluster, see: (view: View) => View): 
     await button(view, 'Show the price').click();
     await page.getByRole('dialog', { name: 'Confirm the purchase' }).waitFor();
     const words = (await dialog.innerText()).replaceAll(/\s+/g, ' ');
-    expect(words).toContain('65,000 energy for 1 h');
+    expect(words).toContain('65 000 energy for 1 h');
     expect(words.replaceAll(' ', '')).toContain(receiver);
     await check(view, 'confirm');
 

@@ -5,14 +5,17 @@ import { credits } from '../../../../src/domain/units.js';
 /** An integer as JSON carries it. */
 export type Whole = number | string | bigint;
 
-/** Adds thousands separators; leaves the fraction unchanged. */
+/** Separates thousands, as the documents and the command line do, where no line breaks. */
+export const GAP = '\u00a0';
+
+/** Separates thousands by spaces; leaves the fraction unchanged. */
 export function grouped(value: Whole): string {
   const [whole = '', fraction] = value.toString().split('.');
-  const apart = whole.replace(/\B(?=(\d{3})+$)/g, ',');
+  const apart = whole.replace(/\B(?=(\d{3})+$)/g, GAP);
   return fraction === undefined ? apart : `${apart}.${fraction}`;
 }
 
-/** Adds thousands separators to the whole numbers of five or more digits in a sentence. */
+/** Separates the thousands of the whole numbers of five or more digits in a sentence. */
 export function groupedIn(text: string): string {
   return text.replace(/(?<![\w.,-])\d{5,}(?![\w-]|[.,]\d)/g, grouped);
 }
@@ -45,7 +48,7 @@ export function trx(sun: Whole): string {
   return `${grouped(trimmed(decimal(BigInt(sun), 6)))} TRX`;
 }
 
-/** Formats stakes and wallet balances, rounded down: whole TRX from 1,000 TRX on, hundredths below. */
+/** Formats stakes and wallet balances, rounded down: whole TRX from 1 000 TRX on, hundredths below. */
 export function trxRound(sun: Whole): string {
   const amount = BigInt(sun);
   return `${grouped(amount >= 1_000_000_000n ? amount / 1_000_000n : decimal(amount / 10_000n, 2))} TRX`;

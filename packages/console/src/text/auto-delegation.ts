@@ -109,7 +109,7 @@ export const AUTO = {
     addressHelp: 'The sender of the transfers: the sender is the account that spends energy.',
     addressBad: 'Enter a TRON address: T and 33 more characters.',
     keep: 'Energy to keep',
-    keepHelp: 'A USDT transfer needs about 65,000 energy, or about 131,000 if the recipient holds no USDT.',
+    keepHelp: 'A USDT transfer needs about 65\u00a0000 energy, or about 131\u00a0000 if the recipient holds no USDT.',
     recipient: 'Recipient of its transfers',
     recipientHelp:
       'If all transfers of the address go to one recipient: refills are sized by simulating a USDT transfer to it. If empty, only the energy to keep counts.',

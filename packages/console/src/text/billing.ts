@@ -49,7 +49,7 @@ export const STATEMENT = {
   more: (shown: number, all: number) =>
     `The first ${grouped(shown)} of ${grouped(all)} entries. The printed statement has all of them.`,
   tooLong:
-    'This statement has more than 10,000 entries, so only its sums are shown and printed. The CSV has each entry.',
+    'This statement has more than 10\u00a0000 entries, so only its sums are shown and printed. The CSV has each entry.',
   project: 'Project',
   merchantId: 'Merchant ID',
   period: 'Period',
@@ -60,7 +60,7 @@ export const STATEMENT = {
   entries: 'Entries',
   closedAt: 'Closed',
   notFinal: 'Not final: its entries until now. The statement is closed on the first day of next month.',
-  tooMany: 'This month has more than 100,000 entries. Its sums appear when it is closed; the CSV has each entry.',
+  tooMany: 'This month has more than 100\u00a0000 entries. Its sums appear when it is closed; the CSV has each entry.',
   final: 'Final: a closed month never changes.',
   measured: {
     title: 'Measured saving',

@@ -65,6 +65,7 @@ export const OPERATOR_HOME = {
   inbox: 'Inbox',
   allClear: 'The inbox is empty.',
   cure: 'Remedy',
+  toProject: 'Orders of the project',
   decide: 'Review it, then approve or reject it',
   decideDeposit: 'Review it, then credit or refuse it',
   severity: { fault: 'Fault', warning: 'Warning', notice: 'Notice' },

@@ -3,7 +3,7 @@ export const WEBHOOKS = {
   lead: 'We send each event to your URL as a signed POST. Failed deliveries are retried for three days, until your server answers 2xx.',
   caption: 'Webhooks of this project',
   columns: { url: 'URL', types: 'Events', status: 'Status', waiting: 'Waiting', acts: 'Actions' },
-  many: '10,000 or more',
+  many: '10\u00a0000 or more',
   allTypes: 'all',
   working: 'Working',
   failing: 'Failing',

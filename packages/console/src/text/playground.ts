@@ -8,7 +8,7 @@ export const PLAYGROUND = {
   receiver: 'Receiver address',
   receiverHelp: 'The account that spends the energy: the sender of the next transfer.',
   energy: 'Energy',
-  energyHelp: 'A USDT transfer needs about 65,000 energy, or about 131,000 if the recipient holds no USDT.',
+  energyHelp: 'A USDT transfer needs about 65\u00a0000 energy, or about 131\u00a0000 if the recipient holds no USDT.',
   hours: 'Duration in hours',
   hoursBad: 'Enter whole hours, at least 1.',
   show: 'Show the price',

@@ -36,7 +36,7 @@ export const SYSTEM = {
       rules: 'Last check of the rules',
       blocks: 'Last block read',
     },
-    many: '1,000 or more',
+    many: '1\u00a0000 or more',
     late: 'Late',
     onTime: 'On time',
     notInUse: 'Not in use',

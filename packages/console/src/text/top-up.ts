@@ -3,6 +3,7 @@ import { daysText } from '../format/time.js';
 
 export const TOP_UP = {
   lead: 'Send TRX or USDT to the address below. It is credited automatically, about a minute after its block.',
+  leadOperator: 'The balance, the deposit address and the deposits of this project.',
   balance: 'Balance',
   left: (days: number) => `About ${daysText(days)} left at your average daily spending of the last seven days.`,
   nothingSpent: 'No spending in the last seven days.',

@@ -56,7 +56,7 @@ export function PlaygroundPage() {
 function Quote() {
   const { api } = useProject();
   const [receiver, setReceiver] = useState('');
-  const [energy, setEnergy] = useState('65,000');
+  const [energy, setEnergy] = useState('65 000');
   const [hours, setHours] = useState('1');
   const [quote, setQuote] = useState<PlaygroundQuote>();
   const { value: amount, fault: energyFault } = wholeTyped(energy);

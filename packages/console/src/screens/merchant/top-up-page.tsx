@@ -26,10 +26,15 @@ import { DEPOSIT_COLUMNS } from './deposit-columns.js';
 import { BillingNav } from '../../shell/subnav.js';
 
 export function TopUpPage() {
-  const { id } = useProject();
+  const { id, membership } = useProject();
   const { isLive } = useArrivals(id);
+  const isMerchant = membership !== undefined;
   return (
-    <Page title={NAV.topUp} lead={TOP_UP.lead} above={<BillingNav />}>
+    <Page
+      title={isMerchant ? NAV.topUp : NAV.deposits}
+      lead={isMerchant ? TOP_UP.lead : TOP_UP.leadOperator}
+      above={<BillingNav />}
+    >
       <Balance />
       <Address />
       <Arriving isLive={isLive} />

@@ -22,7 +22,7 @@ export function InboxNotice({ item: { severity, says, command, since, subject } 
       )}
       {subject?.kind === 'project' && (
         <p>
-          <Link href={pathOf(subject.id, '/orders')}>{subject.id}</Link>
+          <Link href={pathOf(subject.id, '/orders')}>{text.toProject}</Link>
         </p>
       )}
       {subject?.kind === 'deposit' && (
