@@ -13,7 +13,7 @@ export const BASELINE_OBJECTS: Readonly<Record<string, string>> = {
   'function chain_tx_guard': 'cc88e903b029',
   'function charge_api_key': '183e319280a9',
   'function charge_auto_delegation': 'd3cef3dd40ba',
-  'function charges_of_day': 'a6fbbb547f65',
+  'function charges_of_day': 'a65c81e8ca46',
   'function claim_paid_projects': 'bbb44d815108',
   'function console_audience': 'a01c87d0986a',
   'function console_buyer': 'ad825c39e490',

@@ -13,6 +13,7 @@ import {
   legsOf,
   openBundleFixture,
   refusedWith,
+  spentToday,
   step,
   transactionsOf,
 } from '../../support/worker/bundle-fixture.js';
@@ -187,6 +188,11 @@ describe('an order that cannot be delivered completely', () => {
     expect(shown.txid).toMatch(/^[0-9a-f]{64}$/);
     await worker.poolSync().syncWallet(pool.address);
     expect(await faults()).toEqual([]);
+    // The kept activation is spent, also once the day is counted again after a jump of the clock.
+    const spent = await spentToday();
+    await api.database.query(`UPDATE credit_account SET spent_credits = 0 WHERE project_id = $1`, [customer.merchant]);
+    await api.database.query(`SELECT recount_spending($1)`, [customer.merchant]);
+    expect(await spentToday()).toBe(spent);
   });
 
   it('takes back what was delivered of both resources before it returns the charge, once', async () => {

@@ -30,6 +30,7 @@ import { PLANTED_IN_RECORDS } from './planted-in-records.js';
 import { PLANTED_IN_BUNDLES } from './planted-bundles.js';
 import { PLANTED_IN_TESTS } from './planted-in-tests.js';
 import { PLANTED_ON_CHAIN } from './planted-on-chain.js';
+import { PLANTED_PARTS } from './planted-parts.js';
 import { PLANTED_PEOPLE } from './planted-people.js';
 import { PLANTED_PROOF } from './planted-proof.js';
 import { PLANTED_REFILLS } from './planted-refills.js';
@@ -56,6 +57,7 @@ export const PLANTED: readonly PlantedBug[] = [
   ...PLANTED_KEYS,
   ...PLANTED_SIZING,
   ...PLANTED_USES,
+  ...PLANTED_PARTS,
   ...PLANTED_EXPLAIN,
   ...PLANTED_EDGES,
   ...PLANTED_MESSAGES,

@@ -131,6 +131,15 @@ export async function balance(): Promise<bigint> {
   return row!.credits;
 }
 
+/** Returns what the project's daily cap counts. */
+export async function spentToday(): Promise<bigint> {
+  const [row] = await api.database.query<{ credits: bigint }>(
+    `SELECT spent_credits AS credits FROM credit_account WHERE project_id = $1`,
+    [customer.merchant],
+  );
+  return row!.credits;
+}
+
 /** Returns the stake of a resource that the pool has delegated to the receiver on chain. */
 export async function delegatedOnChain(receiver: string, resource: 'energy' | 'bandwidth'): Promise<number> {
   const answer = await fetch(`${devnet.fullUrl}/wallet/getdelegatedresourcev2`, {
