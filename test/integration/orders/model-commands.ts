@@ -11,7 +11,7 @@ import type { OrderAnswers } from '../../../src/modules/orders/order-answers.js'
 import type { OrdersService } from '../../../src/modules/orders/orders.service.js';
 import type { QuotesService } from '../../../src/modules/quotes/quotes.service.js';
 import { AUTHOR, type TestApi } from '../../support/api/factory.js';
-import type { Charge, Model, ModelQuote, Outcome } from './model.js';
+import type { Charge, Model, ModelQuote, Outcome, Taken } from './model.js';
 import { refundOrder } from '../../support/api/order-fixture.js';
 
 /** The service as one project sees it. */
@@ -22,8 +22,8 @@ export interface Real {
   readonly quotes: QuotesService;
   readonly projectId: string;
   readonly receiver: string;
-  /** Sun that the pool delegates for an energy. */
-  readonly amountOf: (amount: bigint) => bigint;
+  /** Sun that the pool delegates for an energy, and for units of bandwidth beside it. */
+  readonly takenBy: (amount: bigint, bandwidth: bigint) => Taken;
   readonly seal: (quote: ModelQuote) => string;
   /** Refs of the model's quotes, by index. */
   readonly refs: string[];
@@ -34,9 +34,22 @@ type Command = fc.AsyncCommand<Model, Real>;
 const ENERGIES = [65_000n, 131_000n, 1_000_000n];
 /** A third of the pool, so that it can sell out. */
 const GIANT_ENERGY = 55_000_000_000n;
+const BANDWIDTHS = [0n, 0n, 10_000n];
+/** As much of the pool's bandwidth. */
+const GIANT_BANDWIDTH = 14_000_000_000n;
 const SUN_PER_ENERGY = 45n;
+const SUN_PER_BANDWIDTH = 700n;
 const RATE_CREDITS = 3n; // 0.30 dollars per TRX: 3 credits per sun
 const UNIT = 8_775_000n;
+
+const creditsFor = (amount: bigint, bandwidth: bigint): bigint =>
+  (amount * SUN_PER_ENERGY + bandwidth * SUN_PER_BANDWIDTH) * RATE_CREDITS;
+const directRequest = (real: Real, amount: bigint, bandwidth: bigint): OrderRequest => ({
+  receive_address: real.receiver,
+  energy: Number(amount),
+  ...(bandwidth > 0n && { bandwidth: Number(bandwidth) }),
+});
+const directText = (amount: bigint, bandwidth: bigint): string => `direct ${amount.toString()} ${bandwidth.toString()}`;
 
 async function outcomeOf(work: () => Promise<{ isReplay: boolean }>): Promise<Outcome> {
   try {
@@ -127,17 +140,22 @@ function setCap(cap: bigint | null): Command {
 }
 
 /** Ordinary quotes come from the service. Expired and giant quotes are sealed here. */
-function quote(amount: bigint, isExpired: boolean): Command {
-  return command(`quote(${amount.toString()}, ${String(isExpired)})`, async (model, real) => {
-    const priced = { energy: amount, credits: amount * SUN_PER_ENERGY * RATE_CREDITS };
-    if (isExpired || amount === GIANT_ENERGY) {
+function quote(amount: bigint, bandwidth: bigint, isExpired: boolean): Command {
+  return command(`quote(${amount.toString()}, ${bandwidth.toString()}, ${String(isExpired)})`, async (model, real) => {
+    const priced = { energy: amount, bandwidth, credits: creditsFor(amount, bandwidth) };
+    const isGiant = amount === GIANT_ENERGY || bandwidth === GIANT_BANDWIDTH;
+    if (isExpired || isGiant) {
       // A giant quote costs as little as an ordinary one, so that capacity limits it instead of credits.
-      const made = { id: randomUUID(), isExpired, ...priced, ...(amount === GIANT_ENERGY && { credits: UNIT }) };
+      const made = { id: randomUUID(), isExpired, ...priced, ...(isGiant && { credits: UNIT }) };
       model.quotes.push(made);
       real.refs.push(real.seal(made));
       return;
     }
-    const rental = await real.quotes.quote({ receiveAddress: real.receiver, energy: energy(amount) });
+    const rental = await real.quotes.quote({
+      receiveAddress: real.receiver,
+      energy: energy(amount),
+      bandwidth: bandwidth === 0n ? undefined : bandwidth,
+    });
     same('quoted credits', priced.credits, rental.credits);
     const issued = real.quotes.issue(real.projectId, rental);
     const opened = real.quotes.openQuote(issued.ref, real.projectId);
@@ -146,11 +164,12 @@ function quote(amount: bigint, isExpired: boolean): Command {
   });
 }
 
-function direct(key: string, amount: bigint, isKeyless: boolean): Command {
-  return command(`direct(${isKeyless ? 'no key' : key}, ${amount.toString()})`, async (model, real) => {
-    const charge = { credits: amount * SUN_PER_ENERGY * RATE_CREDITS, amountSun: real.amountOf(amount) };
-    const request = { receive_address: real.receiver, energy: Number(amount) };
-    const expected = model.order(isKeyless ? randomUUID() : key, `direct ${amount.toString()}`, charge);
+function direct(key: string, amount: bigint, bandwidth: bigint, isKeyless: boolean): Command {
+  const text = directText(amount, bandwidth);
+  return command(`${text} (${isKeyless ? 'no key' : key})`, async (model, real) => {
+    const charge = { credits: creditsFor(amount, bandwidth), taken: real.takenBy(amount, bandwidth) };
+    const expected = model.order(isKeyless ? randomUUID() : key, text, charge);
+    const request = directRequest(real, amount, bandwidth);
     same('order', expected, await place(real, request, isKeyless ? undefined : key));
   });
 }
@@ -166,7 +185,7 @@ function redeem(key: string, index: number, twist: Twist): Command {
     const refusal = { none: undefined, mismatch: 'QUOTE_MISMATCH', forged: 'QUOTE_NOT_FOUND' }[twist];
     const charge: Charge = {
       credits: held.credits,
-      amountSun: real.amountOf(held.energy),
+      taken: real.takenBy(held.energy, held.bandwidth),
       refusal,
       quote: twist === 'forged' ? undefined : held,
     };
@@ -176,11 +195,12 @@ function redeem(key: string, index: number, twist: Twist): Command {
 }
 
 /** Sends the same request several times concurrently. They must create one order. */
-function burst(key: string, amount: bigint): Command {
-  return command(`burst(${key}, ${amount.toString()})`, async (model, real) => {
-    const charge = { credits: amount * SUN_PER_ENERGY * RATE_CREDITS, amountSun: real.amountOf(amount) };
-    const request = { receive_address: real.receiver, energy: Number(amount) };
-    const expected = model.order(key, `direct ${amount.toString()}`, charge);
+function burst(key: string, amount: bigint, bandwidth: bigint): Command {
+  const text = directText(amount, bandwidth);
+  return command(`burst of ${text} (${key})`, async (model, real) => {
+    const charge = { credits: creditsFor(amount, bandwidth), taken: real.takenBy(amount, bandwidth) };
+    const request = directRequest(real, amount, bandwidth);
+    const expected = model.order(key, text, charge);
     const outcomes = await Promise.all([1, 2, 3, 4].map(async () => place(real, request, key)));
     const wanted = expected === 'created' ? ['created', 'replayed', 'replayed', 'replayed'] : Array(4).fill(expected);
     same('burst', wanted.join(), outcomes.toSorted().join());
@@ -210,6 +230,7 @@ function read(key: string): Command {
 export function commands(maxCommands: number) {
   const key = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f');
   const amount = fc.constantFrom(...ENERGIES);
+  const bandwidth = fc.constantFrom(...BANDWIDTHS);
   const slot = fc.nat(5);
   return fc.commands(
     [
@@ -218,10 +239,16 @@ export function commands(maxCommands: number) {
       fc.constantFrom(0n, -UNIT * 2n, null).map(setTerms),
       fc.constantFrom(false, false, true).map(setFrozen),
       fc.constantFrom(null, null, UNIT * 3n).map(setCap),
-      fc.tuple(fc.constantFrom(...ENERGIES, GIANT_ENERGY), fc.constantFrom(false, false, true)).map((q) => quote(...q)),
-      fc.tuple(key, amount, fc.constantFrom(false, false, true)).map((o) => direct(...o)),
+      fc
+        .tuple(
+          fc.constantFrom(...ENERGIES, GIANT_ENERGY),
+          fc.constantFrom(...BANDWIDTHS, GIANT_BANDWIDTH),
+          fc.constantFrom(false, false, true),
+        )
+        .map((q) => quote(...q)),
+      fc.tuple(key, amount, bandwidth, fc.constantFrom(false, false, true)).map((o) => direct(...o)),
       fc.tuple(key, fc.nat(9), fc.constantFrom<Twist>('none', 'none', 'mismatch', 'forged')).map((o) => redeem(...o)),
-      fc.tuple(key, amount).map((o) => burst(...o)),
+      fc.tuple(key, amount, bandwidth).map((o) => burst(...o)),
       key.map(refund),
       key.map(read),
     ],

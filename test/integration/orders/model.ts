@@ -7,20 +7,27 @@ export interface ModelQuote {
   readonly id: string;
   readonly isExpired: boolean;
   readonly energy: bigint;
+  /** Units beside the energy; 0 for none. */
+  readonly bandwidth: bigint;
   readonly credits: bigint;
+}
+
+/** Capacity that an order takes, in sun. */
+export interface Taken {
+  readonly energySun: bigint;
+  readonly bandwidthSun: bigint;
 }
 
 interface ModelOrder {
   readonly request: string;
   readonly credits: bigint;
-  readonly amountSun: bigint;
+  readonly taken: Taken;
   isRefunded: boolean;
 }
 
 export interface Charge {
   readonly credits: bigint;
-  /** Capacity that the order takes. */
-  readonly amountSun: bigint;
+  readonly taken: Taken;
   /** A refusal that the caller already knows. */
   readonly refusal?: string | undefined;
   readonly quote?: ModelQuote | undefined;
@@ -39,7 +46,7 @@ export class Model {
   readonly quotes: ModelQuote[] = [];
   private readonly used = new Set<string>();
 
-  constructor(public freeSun: bigint) {}
+  constructor(public free: Taken) {}
 
   /** Books a top-up or an adjustment. */
   book(reference: string, amount: bigint): Outcome {
@@ -58,8 +65,8 @@ export class Model {
     const refusal = this.refusalOf(charge);
     if (refusal !== undefined) return refusal;
     if (charge.quote !== undefined) this.used.add(charge.quote.id);
-    this.orders.set(key, { request, credits: charge.credits, amountSun: charge.amountSun, isRefunded: false });
-    this.freeSun -= charge.amountSun;
+    this.orders.set(key, { request, credits: charge.credits, taken: charge.taken, isRefunded: false });
+    this.take(charge.taken, -1n);
     this.spentToday += charge.credits;
     this.move(-charge.credits);
     return 'created';
@@ -70,21 +77,29 @@ export class Model {
     const order = this.orders.get(key);
     if (order === undefined || order.isRefunded) return;
     order.isRefunded = true;
-    this.freeSun += order.amountSun;
+    this.take(order.taken, 1n);
     this.spentToday -= order.credits < this.spentToday ? order.credits : this.spentToday;
     this.move(order.credits);
   }
 
-  private refusalOf({ credits, amountSun, refusal, quote }: Charge): string | undefined {
+  private refusalOf({ credits, taken, refusal, quote }: Charge): string | undefined {
     if (refusal === 'QUOTE_NOT_FOUND') return refusal;
     if (quote !== undefined && this.used.has(quote.id)) return 'QUOTE_ALREADY_USED';
     if (quote?.isExpired === true) return 'QUOTE_EXPIRED';
     if (refusal !== undefined) return refusal;
-    if (amountSun > this.freeSun) return 'CAPACITY_UNAVAILABLE';
+    const { energySun, bandwidthSun } = this.free;
+    if (taken.energySun > energySun || taken.bandwidthSun > bandwidthSun) return 'CAPACITY_UNAVAILABLE';
     if (this.isFrozen) return 'PROJECT_FROZEN';
     if (this.floor !== null && this.balance - credits < this.floor) return 'INSUFFICIENT_CREDITS';
     if (this.cap !== null && this.spentToday + credits > this.cap) return 'SPEND_CAP_REACHED';
     return undefined;
+  }
+
+  private take({ energySun, bandwidthSun }: Taken, sign: bigint): void {
+    this.free = {
+      energySun: this.free.energySun + sign * energySun,
+      bandwidthSun: this.free.bandwidthSun + sign * bandwidthSun,
+    };
   }
 
   private move(amount: bigint): void {

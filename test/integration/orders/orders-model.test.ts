@@ -5,13 +5,15 @@ import { credits, energy, rateE8, sun } from '../../../src/domain/units.js';
 import { OrderAnswers } from '../../../src/modules/orders/order-answers.js';
 import { OrdersService } from '../../../src/modules/orders/orders.service.js';
 import { Sealers } from '../../../src/platform/support/sealers.js';
+import { sunForBandwidth } from '../../../src/modules/pool/bandwidth-stake.js';
 import { sunForEnergy } from '../../../src/modules/pool/energy-ratio.js';
 import { Market } from '../../../src/modules/quotes/market.js';
 import { sealQuote } from '../../../src/modules/quotes/quote-token.js';
-import { QuotesService } from '../../../src/modules/quotes/quotes.service.js';
+import { bandwidthRatioOf, QuotesService } from '../../../src/modules/quotes/quotes.service.js';
+import { sellBandwidth } from '../../support/api/bandwidth-sale.js';
 import { AUTHOR } from '../../support/api/factory.js';
 import { commands, refundKnown, type Real } from './model-commands.js';
-import { Model } from './model.js';
+import { Model, type Taken } from './model.js';
 import { openOrderFixture, type OrderFixture } from '../../support/api/order-fixture.js';
 
 const RUNS = Number(process.env['MODEL_RUNS'] ?? '60');
@@ -22,22 +24,27 @@ let fixture: OrderFixture;
 
 beforeAll(async () => {
   // A single connection: code that takes a second one while holding the first would deadlock.
-  fixture = await openOrderFixture({ MARKET_MAX_AGE_SEC: '3600', DATABASE_POOL_MAX: '1' });
+  fixture = await openOrderFixture({ MARKET_MAX_AGE_SEC: '3600', MARKET_REFRESH_SEC: '1', DATABASE_POOL_MAX: '1' });
+  await sellBandwidth(fixture);
 });
 
 afterAll(() => fixture.close());
 
-async function freeSun(): Promise<bigint> {
-  const [row] = await fixture.api.database.query<{ free: bigint }>(
-    `SELECT sum(s.free_sun)::bigint AS free FROM pool_slot s JOIN pool_wallet w ON w.id = s.wallet_id WHERE w.role = 'pool'`,
+async function freeStake(): Promise<Taken> {
+  const [row] = await fixture.api.database.query<{ energy: bigint; bandwidth: bigint }>(
+    `SELECT sum(s.free_sun)::bigint AS energy, sum(s.free_bandwidth_sun)::bigint AS bandwidth
+       FROM pool_slot s JOIN pool_wallet w ON w.id = s.wallet_id WHERE w.role = 'pool'`,
   );
-  return row!.free;
+  return { energySun: row!.energy, bandwidthSun: row!.bandwidth };
 }
+
+/** The part of bandwidth in a sealed quote; its price covers one leg. */
+const partOf = (units: bigint) => ({ units, priceSun: sun(1_000_000n), credits: credits(3_000_000n) });
 
 async function newProject(): Promise<{ model: Model; real: Real }> {
   const { api } = fixture;
   const { id } = await api.projects.create('model', { kind: 'prepaid' }, AUTHOR);
-  const { ratio } = api.app.get(Market, { strict: false }).current();
+  const market = api.app.get(Market, { strict: false }).current();
   const { marginBps } = api.config.pool;
   const real: Real = {
     api,
@@ -46,13 +53,17 @@ async function newProject(): Promise<{ model: Model; real: Real }> {
     quotes: api.app.get(QuotesService, { strict: false }),
     projectId: id,
     receiver: fixture.receiver(),
-    amountOf: (amount) => sunForEnergy(energy(amount), ratio, marginBps),
+    takenBy: (amount, bandwidth) => ({
+      energySun: sunForEnergy(energy(amount), market.ratio, marginBps),
+      bandwidthSun: bandwidth === 0n ? 0n : sunForBandwidth(bandwidth, bandwidthRatioOf(market), marginBps),
+    }),
     seal: (quote) =>
       sealQuote(api.app.get(Sealers).quote, id, {
         id: quote.id,
         expiresAtMs: Date.now() + (quote.isExpired ? -60_000 : 60_000),
         receiveAddress: fixture.receiver(),
         energy: energy(quote.energy),
+        bandwidth: quote.bandwidth === 0n ? undefined : partOf(quote.bandwidth),
         durationSec: 3600,
         priceSun: sun(quote.credits / 3n),
         credits: credits(quote.credits),
@@ -60,7 +71,7 @@ async function newProject(): Promise<{ model: Model; real: Real }> {
       }),
     refs: [],
   };
-  return { model: new Model(await freeSun()), real };
+  return { model: new Model(await freeStake()), real };
 }
 
 /** Checks the records after a sequence, then releases its capacity for the next one. */
@@ -74,7 +85,7 @@ async function settleUp(model: Model, real: Real): Promise<void> {
   );
   const orders = model.orders.size;
   expect(books).toEqual({ balance: model.balance, entries: model.balance, count: model.entries, orders });
-  expect(await freeSun()).toBe(model.freeSun);
+  expect(await freeStake()).toEqual(model.free);
   for (const key of model.orders.keys()) await refundKeyless(model, real, key);
 }
 
