@@ -4,7 +4,7 @@ import type { Balance, EnergyClient, LedgerEntry, Order, Quote } from '../../sdk
 import type { Arrival, DemoReceiver } from './demo-receiver.js';
 import type { Screen } from './screen.js';
 import { until } from './wait.js';
-import type { ChainAccount } from './chain-account.js';
+import { newChainAccount, type ChainAccount } from './chain-account.js';
 import type { World } from './world.js';
 
 const DELIVERY_LIMIT_MS = 60_000;
@@ -14,6 +14,7 @@ const FEE_LIMIT_SUN = 100_000_000;
 const TOKENS = 25_000_000n;
 const PAID_IN = 40_000_000n;
 const KEPT = 65_000;
+const BANDWIDTH = 2000;
 const CAP_CREDITS = 100_000_000;
 
 type Body = Readonly<Record<string, unknown>>;
@@ -76,6 +77,7 @@ export class DemoScenario {
     await this.transfer(quote);
     await this.deposit();
     await this.autoDelegation();
+    await this.everything();
     await this.longRentals();
     await this.reclaim(delivered, meanwhile);
     await this.events(['order.delivered', 'order.settled', 'order.ended'], 'and since then');
@@ -260,6 +262,22 @@ export class DemoScenario {
       `${atLeast.toString()} energy at ${address}`,
       100,
     );
+  }
+
+  /** Buys the account of a new wallet with energy and bandwidth for it, as one order. */
+  private async everything(): Promise<void> {
+    const { address } = newChainAccount();
+    this.screen.request(`POST /v1/orders  energy, bandwidth and activation of ${address}, which is not on chain yet`);
+    const order = await this.client.orders.createAndWait(
+      { receive_address: address, energy: KEPT, bandwidth: BANDWIDTH, activate: true, duration_sec: RENTAL_SEC },
+      { idempotencyKey: `everything-${this.key.slice(5, 9)}` },
+    );
+    check(Number(order.delivered_bandwidth) >= BANDWIDTH, 'all parts are delivered', order);
+    await this.tick();
+    this.screen.done(`delivered as one order for ${order.price_trx} TRX`);
+    for (const { kind, amount, price_sun } of order.items ?? []) {
+      this.screen.detail(kind, `${grouped(amount).padStart(7)}  ${(price_sun / 1e6).toFixed(6)} TRX`);
+    }
   }
 
   /** Places rentals that outlive the scenario, for users who explore the demo. */

@@ -7,6 +7,7 @@ import { rename, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { EnergyClient } from '../../sdk/src/index.js';
 import { reasonOf } from '../../../src/domain/errors.js';
+import { newChainAccount } from './chain-account.js';
 import { demoDeposits, PAST_ACCOUNTS } from './demo-chain.js';
 import { DemoConsoles, LINK_PURPOSES, type LinkPurpose } from './demo-consoles.js';
 import { HISTORY_DAYS, makeHistory, untilNumbered } from './demo-history.js';
@@ -22,6 +23,10 @@ import { World } from './world.js';
 const POOL_STAKES_TRX = [1_200_000, 600_000];
 /** At this total stake, one TRX yields about two bytes a day. */
 const OTHERS_BANDWIDTH_TRX = 20_000_000_000;
+/** Bandwidth that each pool wallet keeps of about 430 000 units a day for its own transactions; it sells the rest. */
+const BANDWIDTH_KEPT = 200_000;
+const BANDWIDTH_PRICE_SUN = 700;
+const BANDWIDTH_SEC_MAX = 3600;
 /** Accounts for the scenario only: users of `accounts` from --json do not disturb it. */
 const ACTORS = ['dora', 'emil', 'frank'];
 /** Retries of a request, within its time limit, while the service starts up. */
@@ -79,6 +84,10 @@ async function serve(world: World, screen: Screen): Promise<Served> {
   const [profile] = PROFILES;
   const project = await world.cli('project', 'create', '--name', profile?.name ?? '');
   screen.step('a project, created with the operator’s CLI');
+  await world.cli(
+    ...['price', 'set-bandwidth', '--duration-max', BANDWIDTH_SEC_MAX.toString()],
+    ...['--sun-per-bandwidth', BANDWIDTH_PRICE_SUN.toString()],
+  );
   const merchantId = String(project['merchant']);
   const [{ projects, orders, transactions }, api] = await Promise.all([
     makeHistory(world, merchantId),
@@ -196,6 +205,7 @@ function showHowToGoOn(world: World, merchant: Merchant, screen: Screen): void {
   screen.plain(`export MERCHANT=${merchant.id}`);
   screen.plain(`export API_KEY=${merchant.apiKey}`);
   screen.plain(`export RECEIVER=${world.accounts[2]?.address ?? ''}`);
+  screen.plain(`export NEW_WALLET=${newChainAccount().address}`);
   screen.plain('npm run -s cli -- listen --forward-to http://localhost:4000/hooks');
 }
 
@@ -230,6 +240,7 @@ async function startWorld(options: DemoOptions, receiver: DemoReceiver, screen: 
     // Allows webhooks to this machine and without TLS. Neither is acceptable for a public service.
     env: {
       ...demoDeposits(),
+      POOL_BANDWIDTH_KEPT: BANDWIDTH_KEPT.toString(),
       WEBHOOK_ALLOW_HTTP: 'true',
       WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8',
       WEBHOOK_PORTS: [receiver.port, ...TRIED_PORTS].join(','),

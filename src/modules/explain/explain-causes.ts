@@ -281,7 +281,7 @@ function bandwidthCause({ report }: Facts): Cause[] {
     {
       code: 'BANDWIDTH_BURNT',
       sentence: `Neither the free nor the staked bandwidth of ${report.owner} covered the transaction, so it burnt ${trxText(burnSun)} for bandwidth, which a rental of energy does not include.`,
-      next: 'Keep some TRX in the sender, or stake TRX for bandwidth. The free bandwidth of a day pays for one transfer.',
+      next: 'Order bandwidth with the energy, keep some TRX in the sender, or stake TRX for bandwidth. The free bandwidth of a day pays for one transfer.',
       burnSun,
     },
   ];

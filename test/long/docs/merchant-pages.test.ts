@@ -9,10 +9,12 @@ import { until } from '../../../packages/local/src/wait.js';
 import { deriveSettings } from '../../../src/platform/config/config.js';
 import { HmacCustomer } from '../../support/api/client.js';
 import { XPUB } from '../../support/chain/deposits-on-chain.js';
+import { sellBandwidth } from '../../support/api/bandwidth-sale.js';
 import { makeCustomer } from '../../support/api/factory.js';
 import { installSdk, packSdk } from '../../support/api/installed-sdk.js';
 import { cliWith } from '../../support/cli.js';
 import { openOrderFixture, withKey, type OrderFixture } from '../../support/api/order-fixture.js';
+import { newOwner } from '../../support/chain/order-chain.js';
 import { blocksOf } from '../../support/docs/page-blocks.js';
 import { PageWalk, type PageService } from './page-walk.js';
 import { noteSecret } from '../../setup/canary.js';
@@ -29,7 +31,9 @@ interface Page {
 }
 
 const PAGES: Readonly<Record<string, Page>> = {
-  'docs/first-order.md': { after: async (service) => expect(await keysOf(service)).toEqual(['payout-1']) },
+  'docs/first-order.md': {
+    after: async (service) => expect(await keysOf(service)).toEqual(['new-wallet-1', 'payout-1']),
+  },
   'docs/signing.md': {},
   'docs/retries.md': { after: async (service) => expect(await keysOf(service)).toEqual(['payout-2041']) },
   'docs/events.md': {
@@ -71,7 +75,8 @@ beforeAll(async () => {
     WEBHOOK_ALLOW_HTTP: 'true',
     WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8',
   };
-  fixture = await openOrderFixture({ ...sending, DEPOSIT_XPUB: XPUB });
+  fixture = await openOrderFixture({ ...sending, DEPOSIT_XPUB: XPUB, MARKET_REFRESH_SEC: '1' });
+  await sellBandwidth(fixture);
   const worker = { ...envAs(fixture.env, 'worker'), LOG_LEVEL: 'warn' };
   processes.push(await startNode('dist/bundle/main.worker.js', { name: 'the worker', env: worker }));
   const [key] = deriveSettings(fixture.env, 'sender');
@@ -116,7 +121,11 @@ it.each(Object.entries(PAGES))(
       port,
       env: {
         ...{ BASE_URL: fixture.api.baseUrl, MERCHANT: made.merchant, API_KEY: made.apiKey },
-        ...{ RECEIVER: fixture.receiver((receivers += 1)), URL: `http://127.0.0.1:${port.toString()}/energy` },
+        ...{
+          RECEIVER: fixture.receiver((receivers += 1)),
+          NEW_WALLET: newOwner().address,
+          URL: `http://127.0.0.1:${port.toString()}/energy`,
+        },
         ...page.env,
         ...{ npm_config_offline: 'true', npm_config_cache: join(root, 'cache'), npm_config_update_notifier: 'false' },
       },
