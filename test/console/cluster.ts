@@ -34,6 +34,13 @@ export interface Account {
   readonly cookies: readonly { readonly name: string; readonly value: string }[];
 }
 
+/** Members of an order beside its energy and its duration. */
+interface Bought {
+  readonly receive_address?: string;
+  readonly bandwidth?: number;
+  readonly activate?: boolean;
+}
+
 export interface ConsoleCluster {
   readonly service: World;
   readonly database: Database;
@@ -53,8 +60,8 @@ export interface ConsoleCluster {
   /** Returns an invitation's link, as the CLI prints it. */
   readonly invite: (audience: Audience, role: PersonRole, email: string, projectId?: string) => Promise<string>;
   readonly signUp: (audience: Audience, role: PersonRole, email: string, projectId?: string) => Promise<Account>;
-  /** Buys a rental and waits for its wanted state. */
-  readonly order: (key: string, wanted: 'delivered' | 'refunded') => Promise<void>;
+  /** Buys a rental, or what `change` makes of it, and waits for its wanted state. */
+  readonly order: (key: string, wanted: 'delivered' | 'refunded', change?: Bought) => Promise<void>;
   /** Dates the account's last password entry, by default to now. */
   readonly freshen: (account: Account, agoSec?: number) => Promise<void>;
   /** Runs `act` while the chain accepts every transaction and loses it, so that orders are refunded. */
@@ -157,7 +164,11 @@ export async function openCluster(): Promise<ConsoleCluster> {
     },
     losing: (act) => failing('lie-accepted', act),
     withoutNodes: (act) => failing('error-before', act),
-    order: (key, wanted) => buy(client, service, key, wanted),
+    order: (key, wanted, change = {}) => {
+      const receiver = service.accounts[2]?.address ?? '';
+      const body = { receive_address: receiver, energy: 65_000, duration_sec: 3600, ...change };
+      return buy(client, body, key, wanted);
+    },
     close: async () => {
       await browser.close();
       await Promise.all([merchant.stop(), operator.stop()]);
@@ -212,9 +223,12 @@ async function signedUp(http: HttpBrowser, link: string, email: string, role: Pe
   return { email, secret, recoveryCodes, cookies: cookies() };
 }
 
-async function buy(client: EnergyClient, service: World, key: string, wanted: string): Promise<void> {
-  const receiver = service.accounts[2]?.address ?? '';
-  const body = { receive_address: receiver, energy: 65_000, duration_sec: 3600 };
+async function buy(
+  client: EnergyClient,
+  body: Bought & { readonly receive_address: string },
+  key: string,
+  wanted: string,
+): Promise<void> {
   await until(
     () => client.orders.create(body, { idempotencyKey: key }).catch(() => undefined),
     ORDER_LIMIT_MS,

@@ -5,7 +5,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { newOwner } from '../support/chain/order-chain.js';
 import { until } from '../../packages/local/src/wait.js';
-import { DELIVERED, REFUNDED, SCREENS } from './screens.js';
+import { BUNDLE, DELIVERED, REFUNDED, SCREENS } from './screens.js';
 import { openCluster, START_LIMIT_MS, type ConsoleCluster } from './cluster.js';
 import { View } from './view.js';
 
@@ -21,7 +21,10 @@ let cluster: ConsoleCluster;
 
 beforeAll(async () => {
   cluster = await openCluster();
+  await cluster.database.query(`UPDATE price_row SET sun_per_bandwidth = 700`);
   await cluster.order(DELIVERED, 'delivered');
+  const parts = { receive_address: newOwner().address, bandwidth: 345, activate: true };
+  await cluster.order(BUNDLE, 'delivered', parts);
   await cluster.losing(() => cluster.order(REFUNDED, 'refunded'));
   await refuseOne();
   await keepSupplied();

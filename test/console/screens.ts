@@ -24,6 +24,8 @@ const operator = (path: string) => (cluster: ConsoleCluster) =>
 /** Keys of the two orders that the cluster has bought. */
 export const DELIVERED = 'payout-2026-11-24';
 export const REFUNDED = 'payout-2026-11-23';
+/** The key of one with bandwidth and an activation. */
+export const BUNDLE = 'first-payout-2026-11-24';
 
 export const SCREENS: readonly Screen[] = [
   { name: 'sign-in', url: ({ merchant }) => `${merchant}/`, ready: heading('Sign in') },
@@ -51,6 +53,7 @@ export const SCREENS: readonly Screen[] = [
     },
   },
   { name: 'order', url: within(`/orders/${DELIVERED}`), as: owner, ready: table },
+  { name: 'order-bundle', url: within(`/orders/${BUNDLE}`), as: owner, ready: table },
   { name: 'order-refunded', url: within(`/orders/${REFUNDED}`), as: owner, ready: table },
   { name: 'auto-delegations', url: within('/auto-delegation'), as: owner, ready: table },
   {
@@ -208,6 +211,7 @@ export const SCREENS: readonly Screen[] = [
     },
   },
   { name: 'operator-order', url: operator(`/p/:project/orders/${DELIVERED}`), as: admin, ready: table },
+  { name: 'operator-order-bundle', url: operator(`/p/:project/orders/${BUNDLE}`), as: admin, ready: table },
   { name: 'inbox', url: operator('/inbox'), as: admin, ready: text('need a person') },
   { name: 'approvals', url: operator('/inbox/approvals'), as: admin, ready: heading('Approvals') },
   {

@@ -15,7 +15,7 @@ import { keyReused, refusalNamed } from '../orders/refusals.js';
 import { requestHash } from '../orders/request-hash.js';
 import { StatementRepeater } from '../orders/statement-repeater.js';
 import { priceAddedTime } from '../quotes/bandwidth-price.js';
-import { usesOf } from '../quotes/quote.dto.js';
+import { furtherPartsOf, usesOf } from '../quotes/quote.dto.js';
 import type { ConsoleCaller } from './authority.js';
 import { OrderRecordReader } from './order-records.js';
 import { obstacleOf, purchaseLimitsOf, type PurchaseLimits } from './purchase-limits.js';
@@ -60,9 +60,10 @@ export class ConsolePurchases {
     const expectedUses = usesOf(request.expected_uses, durationSec);
     const limits = await purchaseLimitsOf(this.database, projectId);
     const { terms, refusal } = await prepared(async () => {
-      const refused = receiverRefusal(receiveAddress, limits.test);
+      const refused = receiverRefusal(receiveAddress, limits.test, request.activate);
       if (refused !== undefined) throw refused;
-      const priced = orderTermsOf(request, await this.sales.figures(), this.config.pool.marginBps);
+      const { pool, sales } = this.config;
+      const priced = orderTermsOf(request, await this.sales.figures(), { ...pool, ...sales });
       assertConfirmed(priced.credits, confirmed);
       return priced;
     });
@@ -72,6 +73,7 @@ export class ConsolePurchases {
       energy: energy(request.energy),
       durationSec,
       expectedUses,
+      ...furtherPartsOf(request),
     });
     const { sessionId, requestId } = caller;
     const judged = terms === undefined ? { refusal: codeOf(refusal) } : { terms };

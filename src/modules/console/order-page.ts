@@ -8,6 +8,7 @@ import { entryBody } from '../statements/entries.dto.js';
 import type { EntryRow } from '../statements/entry-rows.js';
 import { given, money, timeOf } from './answers.js';
 import type { LedgerLine, OperatorOrder, OrderDelivery, OrderStory } from './data-shapes.js';
+import { itemShape } from './order-items.js';
 import { orderLine } from './order-list.js';
 import { curlOf, proofOf, receiverEnergyOf, requestBodyOf, type Public } from './order-proof.js';
 import type { DeliveryRecord, OrderRecord, OrderRecords } from './order-records.js';
@@ -125,12 +126,7 @@ function itemsOf(order: OrderRecord): Pick<OrderStory['money'], 'items' | 'energ
   const items = orderItems(order);
   if (items.length < 2) return {};
   return {
-    items: items.map(({ kind, amount, priceSun, credits }) => ({
-      kind,
-      amount: toJsonInteger(amount),
-      price_sun: toJsonInteger(priceSun),
-      charged: money(credits),
-    })),
+    items: items.map(itemShape),
     energy_sun: toJsonInteger(energyPriceSun(order)),
   };
 }

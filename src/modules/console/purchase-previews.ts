@@ -2,6 +2,8 @@
 import { Injectable } from '@nestjs/common';
 import { ConsoleConfig } from '../../platform/config/console-config.js';
 import { Database } from '../../platform/database/database.js';
+import { itemsOf } from '../../domain/order-items.js';
+import { bandwidthTable, longestDurationSec } from '../../domain/price.js';
 import { energy } from '../../domain/units.js';
 import { refusalNamed } from '../orders/refusals.js';
 import { priceAddedTime } from '../quotes/bandwidth-price.js';
@@ -46,6 +48,7 @@ export class PurchasePreviews {
     return given<PurchaseTerms>({
       amounts: { holder: warmEnergy, new_holder: coldEnergy },
       durations: rows.map(({ durationMaxSec }) => durationMaxSec).sort((one, other) => one - other),
+      bandwidth_max_sec: longestDurationSec(bandwidthTable(rows).rows) || undefined,
       balance: money(balance),
       cap: cap === null || left === null ? undefined : { daily: money(cap), left: money(left < 0n ? 0n : left) },
       bought: bought?.key,
@@ -55,13 +58,19 @@ export class PurchasePreviews {
   /** Throws the errors of a direct order that are known without a node. */
   async preview(projectId: string, wanted: WantedPurchase): Promise<PurchasePreview> {
     const limits = await purchaseLimitsOf(this.database, projectId);
-    const refused = receiverRefusal(wanted.receive_address, limits.test);
+    const refused = receiverRefusal(wanted.receive_address, limits.test, wanted.activate);
     if (refused !== undefined) throw refused;
     const figures = await this.sales.figures();
     const uses = usesOf(wanted.expected_uses, wanted.duration_sec) ?? 1;
-    const price = orderTermsOf(wanted, figures, this.config.pool.marginBps);
+    const price = orderTermsOf(wanted, figures, { ...this.config.pool, ...this.config.sales });
     const { receive_address: receiver, duration_sec: durationSec } = wanted;
-    const priced = { receiver, amount: energy(wanted.energy), durationSec, uses, price };
+    const amount = energy(wanted.energy);
+    const priced = {
+      ...{ receiver, amount, durationSec, uses, price },
+      bandwidth: price.bandwidth?.units,
+      accountFeeSun: price.activation?.amountSun,
+      items: itemsOf({ ...price, energy: amount }),
+    };
     return previewOf(priced, figures.fees, limits);
   }
 

@@ -2,7 +2,7 @@
  * Requests and answers of purchases in the console. Types only, as in data-shapes.ts. Every path begins with
  * `/api/projects/{project}/purchases`.
  */
-import type { Money } from './data-shapes.js';
+import type { Money, OrderItemShape } from './data-shapes.js';
 
 /** `GET /?key=` */
 export interface PurchaseTerms {
@@ -10,6 +10,8 @@ export interface PurchaseTerms {
   readonly amounts: { readonly holder: number; readonly new_holder: number };
   /** The longest durations of the rows of the price table in seconds, the shortest first. */
   readonly durations: readonly number[];
+  /** The longest duration for which bandwidth is on sale, in seconds; absent if none is. */
+  readonly bandwidth_max_sec?: number;
   readonly balance: Money;
   /** The cap of purchases in the console; absent while none is set, and nothing can be bought. */
   readonly cap?: PurchaseCap;
@@ -34,6 +36,10 @@ export interface WantedPurchase {
   readonly energy: number;
   readonly duration_sec: number;
   readonly expected_uses?: number;
+  /** Units of bandwidth beside the energy. */
+  readonly bandwidth?: number;
+  /** Activates the receiver first. */
+  readonly activate?: boolean;
 }
 
 /** `POST /extension/preview` → `PurchasePreview` */
@@ -48,11 +54,13 @@ export interface WantedExtension {
 export interface PurchasePreview {
   readonly receive_address: string;
   readonly energy: number;
+  /** The parts of an order of several. */
+  readonly items?: readonly OrderItemShape[];
   readonly duration_sec: number;
   readonly expected_uses: number;
   readonly price: Money;
   readonly price_trx: string;
-  /** The cost of burning the energy that often. */
+  /** The cost of burning all parts, energy and bandwidth that often. */
   readonly burning: Money;
   readonly burning_trx: string;
   readonly balance_after: Money;

@@ -39,7 +39,9 @@ const BUY = {
   text: `SELECT refusal, created, same_request FROM buy_in_console(p_session => $1, p_key => $2, p_hash => $3,
     p_request_id => $4, p_lock_ms => $5, p_refusal => $6, p_receiver => $7, p_energy => $8, p_duration => $9,
     p_price => $10, p_credits => $11, p_rate => $12, p_amount => $13, p_leg_slack => $14, p_legs_max => $15,
-    p_expected_uses => $16, p_energy_fee => $17, p_max_fee_limit => $18)`,
+    p_expected_uses => $16, p_energy_fee => $17, p_max_fee_limit => $18, p_bandwidth => $19,
+    p_bandwidth_price => $20, p_bandwidth_credits => $21, p_bandwidth_amount => $22, p_bandwidth_slack => $23,
+    p_bandwidth_legs => $24, p_activation_price => $25, p_activation_credits => $26, p_activation_amount => $27)`,
 };
 
 const EXTEND = {
@@ -51,7 +53,8 @@ const EXTEND = {
 };
 
 /** Satisfy the columns of an order that is refused. */
-const NO_ORDER = ['', 1, 1, 1, 1, 1, 1, 1, 1, null, null, null];
+const NO_FURTHER_PARTS = Array.from({ length: 9 }, () => null);
+const NO_ORDER = ['', 1, 1, 1, 1, 1, 1, 1, 1, null, null, null, ...NO_FURTHER_PARTS];
 const NO_TIME = [1, 1, 1, 1, null, 1, null, null, null];
 
 /** Runs the statement once. Throws the database's errors, and DeadlineError if no answer arrives in time. */
@@ -86,7 +89,16 @@ function orderOf(terms: OrderTerms): readonly unknown[] {
     ...[terms.receiveAddress, terms.energy, terms.durationSec, terms.priceSun, terms.credits, terms.rate],
     ...[terms.amountSun, terms.legSlackSun, terms.legsMax, terms.expectedUses ?? null, terms.energyFeeSun ?? null],
     terms.maxFeeLimitSun ?? null,
+    ...furtherPartsOf(terms),
   ];
+}
+
+function furtherPartsOf({ bandwidth, activation }: OrderTerms): readonly unknown[] {
+  return [
+    ...[bandwidth?.units, bandwidth?.priceSun, bandwidth?.credits],
+    ...[bandwidth?.amountSun, bandwidth?.legSlackSun, bandwidth?.legsMax],
+    ...[activation?.priceSun, activation?.credits, activation?.amountSun],
+  ].map((value) => value ?? null);
 }
 
 function timeOf(terms: ExtensionTerms): readonly unknown[] {

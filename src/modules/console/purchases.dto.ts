@@ -1,7 +1,7 @@
 /** Requests of purchases in the console. */
 import { IsInteger, IsText, IsTronAddress, Optional, Parameter } from '../../platform/http/body/member-rules.js';
 import { Query } from '../../platform/http/body/page-query.js';
-import { IsDuration, IsEnergy, IsExpectedUses } from '../quotes/quote.dto.js';
+import { IsActivate, IsBandwidth, IsDuration, IsEnergy, IsExpectedUses } from '../quotes/quote.dto.js';
 import type {
   ConfirmedExtension,
   ConfirmedPurchase,
@@ -46,6 +46,14 @@ export class WantedPurchaseRequest implements WantedPurchase {
   @Optional()
   @IsExpectedUses()
   declare readonly expected_uses?: number;
+
+  @Optional()
+  @IsBandwidth()
+  declare readonly bandwidth?: number;
+
+  @Optional()
+  @IsActivate()
+  declare readonly activate?: boolean;
 }
 
 export class PurchaseRequest extends WantedPurchaseRequest implements ConfirmedPurchase {

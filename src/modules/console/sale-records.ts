@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { HeldRates } from '../billing/held-rates.js';
 import { ConsoleConfig } from '../../platform/config/console-config.js';
 import { ApiError } from '../../domain/errors.js';
+import type { BandwidthRatio } from '../pool/bandwidth-stake.js';
 import type { EnergyRatio } from '../pool/energy-ratio.js';
 import { Prices } from '../quotes/prices.js';
 import type { SaleFigures } from '../quotes/direct-price.js';
@@ -12,7 +13,8 @@ const CHAIN = {
   name: 'console_chain_fees',
   text: `SELECT value ->> 'energyFeeSun' AS energy_fee, value ->> 'transactionFeeSunPerByte' AS byte_fee,
       value ->> 'maxFeeLimitSun' AS max_fee_limit,
-      value ->> 'totalEnergyLimit' AS energy_limit, value ->> 'totalEnergyWeight' AS energy_weight,
+      value ->> 'totalNetLimit' AS net_limit, value ->> 'totalNetWeight' AS net_weight,
+      value ->> 'createAccountFeeSun' AS account_fee, value ->> 'totalEnergyLimit' AS energy_limit, value ->> 'totalEnergyWeight' AS energy_weight,
       extract(epoch FROM clock_timestamp() - measured_at)::float8 AS age_sec FROM market_state WHERE name = 'chain'`,
 };
 
@@ -22,12 +24,19 @@ interface ChainRow {
   readonly max_fee_limit: string | null;
   readonly energy_limit: string | null;
   readonly energy_weight: string | null;
+  readonly net_limit: string | null;
+  readonly net_weight: string | null;
+  readonly account_fee: string | null;
   readonly age_sec: number;
 }
 
-/** With the ratio of stake to energy, by which an order takes capacity of the pool. */
+/** With the ratio of stake to each resource, by which an order takes capacity of the pool. */
 export interface RecordedFigures extends SaleFigures {
   readonly ratio: EnergyRatio;
+  /** Undefined while the network's stake for bandwidth is unknown. */
+  readonly bandwidthRatio: BandwidthRatio | undefined;
+  /** Sun that an activation burns; undefined while it is unknown. */
+  readonly accountFeeSun: bigint | undefined;
 }
 
 @Injectable()
@@ -69,8 +78,15 @@ export class SaleRecords {
       fees: { energyFeeSun, transactionFeeSunPerByte: perByte, maxFeeLimitSun: integerOf(chain.max_fee_limit) },
       rate: stored?.rate ?? rates.fallback,
       ratio: { totalEnergyLimit, totalEnergyWeight },
+      bandwidthRatio: bandwidthRatioOf(chain),
+      accountFeeSun: integerOf(chain.account_fee),
     };
   }
+}
+
+function bandwidthRatioOf({ net_limit: limit, net_weight: weight }: ChainRow): BandwidthRatio | undefined {
+  const [totalNetLimit, totalNetWeight] = [integerOf(limit) ?? 0n, integerOf(weight) ?? 0n];
+  return totalNetLimit > 0n && totalNetWeight > 0n ? { totalNetLimit, totalNetWeight } : undefined;
 }
 
 function integerOf(text: string | null | undefined): bigint | undefined {

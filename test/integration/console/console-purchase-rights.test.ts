@@ -62,6 +62,8 @@ describe('a stolen connection of the console', () => {
     readonly amount?: string;
     readonly receiver?: string;
     readonly key?: string;
+    /** The parts beside energy: units, price, credits, stake, slack and legs, then price, credits and fee. */
+    readonly further?: readonly (number | null)[];
   }
 
   /** Returns the outcome of a purchase in SQL, under the console's role. Rolls it back. */
@@ -76,6 +78,7 @@ describe('a stolen connection of the console', () => {
       ],
       ...[65_000, 3600, change.price ?? 2_925_000, change.credits ?? PRICE, change.rate ?? 30_000_000],
       ...[change.amount ?? '1000000', 1, 1, null, 'r', 2000, null, 100, null],
+      ...(change.further ?? []),
     ];
     return inRole(change.project ?? of.merchant, async (client) => {
       const { rows } = await client.query<{ refusal: string | null; created: boolean }>(
@@ -133,6 +136,12 @@ describe('a stolen connection of the console', () => {
     expect(await outcomeOf(of, by, { rate: 10_000_000, credits: PRICE / 3 })).toBe('QUOTE_EXPIRED');
     expect(await outcomeOf(of, by, { amount: '900000000000' })).toBe('CHAIN_UNAVAILABLE');
     expect(await outcomeOf(of, by, { receiver: shop.service.chain.pool.address })).toBe('RECEIVER_NOT_SUPPORTED');
+    // Bandwidth that has no price, and an activation below the chain's fee.
+    const rich = await shop.opened();
+    const dearer = { price: 4_000_000, credits: 12_000_000 };
+    expect(await outcomeOf(rich.of, rich.by, { ...dearer, further: [345, 1, 1, 1, 1, 1] })).toBe('QUOTE_EXPIRED');
+    const activation = (priceSun: number) => [null, null, null, null, null, null, priceSun, 1, 1];
+    expect(await outcomeOf(rich.of, rich.by, { ...dearer, further: activation(999_999) })).toBe('QUOTE_EXPIRED');
   });
 
   it.each([

@@ -326,7 +326,7 @@ it('the database refuses a purchase in a console below the prices of both resour
     // Credits at 0.3 USD.
     const params = [customer.merchant, 65_000, bandwidth, 60, priceSun, priceSun * 3];
     const [row] = await api.database.query<{ fault: string | null }>(
-      `SELECT console_purchase_fault((SELECT id FROM api_key WHERE project_id = $1 LIMIT 1), $2, $3, $4, $5, $6, 30000000) AS fault`,
+      `SELECT console_purchase_fault((SELECT id FROM api_key WHERE project_id = $1 LIMIT 1), $2, $3, NULL, $4, $5, $6, 30000000) AS fault`,
       params,
     );
     return row!.fault;

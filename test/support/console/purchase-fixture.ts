@@ -45,8 +45,9 @@ export const refusalOf = ({ status, body }: Answer): [number, string] => [status
 export const setCap = async ({ of, by }: Buyer, credits: number | undefined): Promise<Answer> =>
   by.browser.post(purchasePath(of, '/cap'), credits === undefined ? {} : { daily_cap_credits: credits });
 
-export async function openPurchaseFixture(): Promise<PurchaseFixture> {
-  const service = await openTestProjectFixture();
+/** `extra` adds settings for the API. */
+export async function openPurchaseFixture(extra: Record<string, string> = {}): Promise<PurchaseFixture> {
+  const service = await openTestProjectFixture(extra);
   const url = service.env['DATABASE_URL']!;
   await seedTestCanaries(url);
   const merchants = await openConsole(url, 'merchant', { RATE_SOURCES: 'static' });

@@ -1,5 +1,5 @@
 /** The form that buys energy: address, amount and time, then the price, then the confirmation. */
-import { Button, TextInput } from '@mantine/core';
+import { Button, Checkbox, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useLocation } from 'wouter';
@@ -16,6 +16,7 @@ import { useAct } from '../../api/act.js';
 import { post } from '../../api/client.js';
 import { useProjectData } from '../../api/project-data.js';
 import { grouped } from '../../format/money.js';
+import { span } from '../../format/time.js';
 import { Choice } from '../../parts/choice.js';
 import { Dialog } from '../../parts/dialog.js';
 import { Form } from '../../parts/form.js';
@@ -29,6 +30,8 @@ import { AlreadyBought, CapLeft } from './purchase-state.js';
 import { TimeFields, timeOf, usualTime, type TypedTime } from './time-fields.js';
 
 const text = PURCHASE;
+/** TRON: a token transfer takes 345 bytes. */
+const BANDWIDTH_MIN = 345n;
 
 /** The button, and the form while the page's URL has its key. `receiver` fills in the address. */
 export function BuyEnergy({ receiver }: { readonly receiver: string }) {
@@ -77,6 +80,8 @@ interface Typed {
   readonly address: string;
   readonly amount: Amount;
   readonly energy: string;
+  readonly bandwidth: string;
+  readonly activates: boolean;
   readonly time: TypedTime;
 }
 
@@ -93,6 +98,8 @@ function Steps({ terms, formKey, receiver, onClose, onStep }: StepsProps) {
     address: receiver,
     amount: 'holder',
     energy: '',
+    bandwidth: '',
+    activates: false,
     time: usualTime(terms.durations),
   }));
   const [asked, setAsked] = useState<Asked>();
@@ -136,16 +143,23 @@ function WantedForm({ terms, typed, onType, onAsked, onClose }: WantedProps) {
   const energy = typed.amount === 'other' ? wholeTyped(typed.energy).value : BigInt(terms.amounts[typed.amount]);
   const time = timeOf(typed.time);
   const address = typed.address.trim();
+  const bandwidth = bandwidthOf(typed, terms, time?.duration_sec);
   const act = useAct(async () => {
     if (energy === undefined || time === undefined) return;
-    const wanted: WantedPurchase = { receive_address: address, energy: toJsonInteger(energy), ...time };
+    const wanted: WantedPurchase = {
+      receive_address: address,
+      energy: toJsonInteger(energy),
+      ...time,
+      ...(bandwidth.units !== undefined && { bandwidth: bandwidth.units }),
+      ...(typed.activates && { activate: true }),
+    };
     onAsked({ wanted, preview: await post<PurchasePreview>(`${api}/purchases/preview`, wanted) });
   });
   return (
     <Form
       act={act}
       submit={text.show}
-      isReady={address !== '' && energy !== undefined && time !== undefined}
+      isReady={address !== '' && energy !== undefined && time !== undefined && bandwidth.fault === undefined}
       beside={
         <Button variant="default" onClick={onClose}>
           {COMMON.cancel}
@@ -170,8 +184,39 @@ function WantedForm({ terms, typed, onType, onAsked, onClose }: WantedProps) {
         typed={typed.time}
         onType={(changed) => onType({ ...typed, time: changed })}
       />
+      {terms.bandwidth_max_sec !== undefined && (
+        <TextInput
+          label={text.bandwidth}
+          description={text.bandwidthHelp}
+          inputMode="numeric"
+          autoComplete="off"
+          value={typed.bandwidth}
+          error={bandwidth.fault}
+          onChange={(event) => onType({ ...typed, bandwidth: event.currentTarget.value })}
+        />
+      )}
+      <Checkbox
+        label={text.activate}
+        description={text.activateHelp}
+        checked={typed.activates}
+        onChange={(event) => onType({ ...typed, activates: event.currentTarget.checked })}
+      />
     </Form>
   );
+}
+
+interface TypedBandwidth {
+  readonly units?: number;
+  readonly fault?: string;
+}
+
+/** Returns the units typed, or why they cannot be bought for this duration; neither if nothing is typed. */
+function bandwidthOf({ bandwidth }: Typed, terms: PurchaseTerms, durationSec: number | undefined): TypedBandwidth {
+  const longest = terms.bandwidth_max_sec;
+  if (bandwidth.trim() === '' || longest === undefined) return {};
+  if (durationSec !== undefined && durationSec > longest) return { fault: text.bandwidthTooLong(span(longest)) };
+  const { value } = wholeTyped(bandwidth);
+  return value === undefined || value < BANDWIDTH_MIN ? { fault: text.bandwidthBad } : { units: toJsonInteger(value) };
 }
 
 function AmountFields({ terms, typed, onType }: Pick<WantedProps, 'terms' | 'typed' | 'onType'>) {

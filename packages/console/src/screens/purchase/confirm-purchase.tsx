@@ -43,6 +43,9 @@ export function ConfirmPurchase({ preview, submit, note, send, onBought, onBack 
         of={[
           [text.receiver, <Groups key="to" text={preview.receive_address} name={text.receiver} withoutCopy />],
           [text.endsAt, endsAt === undefined ? undefined : <Moment key="end" at={endsAt} clock="chain" />],
+          ...(preview.items ?? []).map(
+            ({ kind, charged }) => [text.items[kind], <Amount key={kind} credits={charged.credits} />] as const,
+          ),
           [text.price, <Both key="price" credits={price.credits} trx={preview.price_trx} />],
           [text.burning, <Burning key="burning" of={preview} />],
           [text.after, <Amount key="after" credits={preview.balance_after.credits} isBalance />],

@@ -15,7 +15,7 @@ BEGIN
   SELECT * INTO v_buyer FROM console_buyer(p_session, p_key);
   IF v_refusal IS NULL THEN
     SELECT o.energy, o.bandwidth INTO v_sold FROM open_orders o WHERE o.id = p_order AND o.project_id = v_buyer.project;
-    v_refusal := console_purchase_fault(v_buyer.api_key, v_sold.energy, v_sold.bandwidth, p_duration, p_price, p_credits, p_rate);
+    v_refusal := console_purchase_fault(v_buyer.api_key, v_sold.energy, v_sold.bandwidth, NULL, p_duration, p_price, p_credits, p_rate);
   END IF;
   SELECT x.created, x.same_request INTO created, same_request
     FROM extend_order(
