@@ -32,6 +32,7 @@ import {
   sparse,
   validateAddress,
 } from './reads.js';
+import { printApprovedList, printSignWeight } from './sign-weight.js';
 import { type Tx, printTx, txOfHex, txOfJson } from './transactions.js';
 import { printNextMaintenance, votingReads } from './voting-reads.js';
 
@@ -183,6 +184,8 @@ function fullOnly(view: NodeView): Table {
     getcontractinfo: (r) => printContractInfo(view.read(false), addressValue(r), view.chain.cycle, r.visible),
     gettransactionfrompending: (r) => printPending(view, hexValue(r), r.visible),
     gettransactionlistfrompending: () => sparse({ txId: [...view.chain.mempool.keys()] }),
+    getsignweight: (r) => printSignWeight(view, r),
+    getapprovedlist: (r) => printApprovedList(view, r),
     getpendingsize: () => ({ pendingSize: view.chain.mempool.size }),
     deploycontract: (r) => buildDeployment(view, r),
     triggersmartcontract: (r) => triggerSmart(view, r),

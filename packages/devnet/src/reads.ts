@@ -35,7 +35,7 @@ export function printAddress(hex: string, visible: boolean): string {
 
 const PERMISSION_TYPES = ['', 'Witness', 'Active'] as const;
 
-function printPermission(permission: Permission, visible: boolean): Json {
+export function printPermission(permission: Permission, visible: boolean): Json {
   return sparse({
     type: PERMISSION_TYPES[permission.type],
     id: permission.id,

@@ -216,6 +216,16 @@ function signatureError(message: string): BroadcastError {
   return new BroadcastError('SIGERROR', `Validate signature error: ${message}`);
 }
 
+/** A signature that is malformed, that no key can have made, or that the permission does not allow. */
+export class SignatureFault extends Error {
+  constructor(
+    readonly kind: 'format' | 'recovery' | 'permission',
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
 const SIGNATURE_BYTES_MIN = 65;
 const SIGNATURE_BYTES_MAX = 68;
 
@@ -237,13 +247,13 @@ const RECOVERY_ERROR = 'java.lang.IllegalArgumentException: Invalid point compre
 const FIELD_ORDER = BigInt('0xfffffffffffffffffffffffffffffffffffffffffffffffffffffffefffffc2f');
 const GROUP_ORDER = BigInt('0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141');
 
-/** Recovers the signer's address. Throws java-tron's message if recovery fails. */
-function signerOf(id: string, signature: string): string {
+/** Recovers the signer's address. Throws SignatureFault with java-tron's message. */
+export function signerOf(id: string, signature: string): string {
   const bytes = Buffer.from(signature, 'hex');
-  if (bytes.length < 65) throw signatureError(`Signature size is ${String(bytes.length)}`);
+  if (bytes.length < 65) throw new SignatureFault('format', `Signature size is ${String(bytes.length)}`);
   let header = bytes[64] ?? 0;
   if (header < 27) header += 27;
-  if (header > 34) throw signatureError(`Header byte out of range: ${String(header)}`);
+  if (header > 34) throw new SignatureFault('recovery', `Header byte out of range: ${String(header)}`);
   const recovery = (header - 27) & 3;
   try {
     const key = secp256k1.ecdsaRecover(bytes.subarray(0, 64), recovery, Buffer.from(id, 'hex'), false);
@@ -251,7 +261,8 @@ function signerOf(id: string, signature: string): string {
   } catch {
     const r = BigInt(`0x${signature.slice(0, 64)}`);
     const x = recovery >= 2 ? r + GROUP_ORDER : r;
-    throw signatureError(x >= FIELD_ORDER ? 'Could not recover public key from signature' : RECOVERY_ERROR);
+    const message = x >= FIELD_ORDER ? 'Could not recover public key from signature' : RECOVERY_ERROR;
+    throw new SignatureFault('recovery', message);
   }
 }
 
@@ -262,7 +273,9 @@ function permissionFor(state: Reader, tx: Tx): Permission | undefined {
   return tx.permissionId === 2 ? activePermissionOf(tx.owner) : undefined;
 }
 
-function allows(permission: Permission, type: number): boolean {
+/** Returns true if an active permission allows the transaction's contract type. */
+export function allows(permission: Permission, tx: Tx): boolean {
+  const type = CONTRACT_TYPES[tx.type] ?? 0;
   const byte = Number.parseInt(permission.operations.slice((type >> 3) * 2, (type >> 3) * 2 + 2), 16);
   return ((byte >> (type & 7)) & 1) === 1;
 }
@@ -278,26 +291,42 @@ export function checkSignatures(state: Reader, tx: Tx): void {
   if (permission === undefined) throw signatureError("permission isn't exit");
   if (tx.permissionId !== 0) {
     if (permission.type !== 2) throw signatureError('Permission type is error');
-    if (!allows(permission, CONTRACT_TYPES[tx.type] ?? 0)) throw signatureError('Permission denied');
+    if (!allows(permission, tx)) throw signatureError('Permission denied');
   }
+  try {
+    if (weigh(permission, tx).weight < permission.threshold) throw signatureError('sig error');
+  } catch (error) {
+    throw error instanceof SignatureFault ? signatureError(error.message) : error;
+  }
+}
+
+/**
+ * Returns the signers and the sum of their keys' weights. Throws SignatureFault. TRON: TransactionCapsule.checkWeight.
+ */
+export function weigh(
+  permission: Permission,
+  tx: Tx,
+): { readonly signers: readonly string[]; readonly weight: bigint } {
   if (tx.signatures.length > permission.keys.length)
-    throw signatureError(
+    throw new SignatureFault(
+      'permission',
       `Signature count is ${String(tx.signatures.length)} more than key counts of permission : ${String(permission.keys.length)}`,
     );
   const known = signersCache.get(tx);
-  const seen = new Set<string>();
-  const signers: string[] = [];
+  const signers = new Set<string>();
   let weight = 0n;
   tx.signatures.forEach((signature, i) => {
     const signer = known?.[i] ?? signerOf(tx.id, signature);
-    signers.push(signer);
     const key = permission.keys.find((k) => k.address === signer);
     if (key === undefined || key.weight === 0n)
-      throw signatureError(`${signature} is signed by ${base58OfHex(signer)} but it is not contained of permission.`);
-    if (seen.has(signer)) throw signatureError(`${base58OfHex(signer)} has signed twice!`);
-    seen.add(signer);
+      throw new SignatureFault(
+        'permission',
+        `${signature} is signed by ${base58OfHex(signer)} but it is not contained of permission.`,
+      );
+    if (signers.has(signer)) throw new SignatureFault('permission', `${base58OfHex(signer)} has signed twice!`);
+    signers.add(signer);
     weight += key.weight;
   });
-  if (known === undefined) signersCache.set(tx, signers);
-  if (weight < permission.threshold) throw signatureError('sig error');
+  if (known === undefined) signersCache.set(tx, [...signers]);
+  return { signers: [...signers], weight };
 }
