@@ -9,7 +9,7 @@ import {
   ENERGY_PRICES_PATH,
   TRANSACTION_PATH,
   callIn,
-  energyPriceAt,
+  energyPriceIn,
   transactionReportOf,
   type TransactionReport,
 } from '../../platform/chain/transaction-report.js';
@@ -101,12 +101,12 @@ export class ExplainService {
 
   /** The receipt gives the price of burnt energy; without any, the chain's history does. */
   private async priceOf({ execution }: ExecutedReport): Promise<bigint | undefined> {
-    const { energy, stakedEnergy, deployerEnergy, energyBurnSun, blockTimestampMs } = execution;
+    const { energy, stakedEnergy, deployerEnergy, energyBurnSun, blockNumber } = execution;
     const burnt = energy - stakedEnergy - deployerEnergy;
     if (burnt > 0n && energyBurnSun > 0n) return energyBurnSun / burnt;
     if (energy === 0n) return undefined;
     return this.unlessLate(
-      this.chain.pool.ask(ENERGY_PRICES_PATH, (node) => energyPriceAt(node, blockTimestampMs)),
+      this.chain.pool.ask(ENERGY_PRICES_PATH, (node) => energyPriceIn(node, blockNumber)),
       'reading the price of energy',
     );
   }

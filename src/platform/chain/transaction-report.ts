@@ -189,18 +189,20 @@ function readExecution(node: TronNode, info: JsonObject, contractRet: unknown): 
 }
 
 /**
- * Returns the chain's price of one energy in sun at a time of the chain; undefined if the node's history does not reach
+ * Returns the price of one energy in sun that a block's transactions paid; undefined if the node's history does not reach
  * it. Throws NodeError.
  */
-export async function energyPriceAt(node: TronNode, timestampMs: number): Promise<bigint | undefined> {
+export async function energyPriceIn(node: TronNode, blockNumber: number): Promise<bigint | undefined> {
   const { prices } = await node.full(ENERGY_PRICES_PATH, {});
   if (typeof prices !== 'string') throw nonsense(node, 'no history of energy prices');
+  // TRON (MaintenanceManager.applyBlock): the first block at or after the time of a change changes the price, after its
+  // transactions. With missed slots it is a later one than that time, so the time of its parent decides.
+  const parent = await node.blocks.header('full', blockNumber - 1);
   let price: bigint | undefined;
   for (const entry of prices.split(',')) {
     const [, since, sun] = PRICE.exec(entry) ?? [];
     if (since === undefined || sun === undefined) throw nonsense(node, 'a history of energy prices that is none');
-    // TRON: parameters change after the transactions of a block, so a block of that very time has the price before.
-    if (Number(since) < timestampMs) price = BigInt(sun);
+    if (parent !== undefined && Number(since) <= parent.timestampMs) price = BigInt(sun);
   }
   return price;
 }

@@ -31,8 +31,8 @@ export const PLANTED_EXPLAIN: readonly PlantedBug[] = [
     name: 'a fee limit is judged by the energy price of today',
     changes: one(
       'platform/chain/transaction-report.ts',
-      'if (Number(since) < timestampMs) price = BigInt(sun);',
-      'if (Number(since) >= 0 || timestampMs < 0) price = BigInt(sun);',
+      'if (parent !== undefined && Number(since) <= parent.timestampMs) price = BigInt(sun);',
+      'if (parent !== undefined && Number(since) >= 0) price = BigInt(sun);',
     ),
     test: cause('is judged by the energy price of that time'),
   },
