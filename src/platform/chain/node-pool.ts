@@ -8,6 +8,7 @@ import { ChainUnavailableError, NodeError } from './errors.js';
 import { Agreement } from './agreement.js';
 import type { BlockHead } from './block.js';
 import type { TronNode } from './node.js';
+import { SlowAnswers } from './slow-answers.js';
 
 /** A probe older than this is repeated before all nodes are judged unhealthy. */
 const REVIVE_INTERVAL_MS = 500;
@@ -52,6 +53,7 @@ export class NodePool {
   private reviving: Promise<void> | undefined;
   private comparing: Promise<void> | undefined;
   private behind: ReadonlySet<TronNode> = new Set();
+  private readonly slowAnswers = new SlowAnswers<TronNode>();
 
   readonly agreement: Agreement;
 
@@ -114,12 +116,13 @@ export class NodePool {
   }
 
   /**
-   * Asks in configured order until a node answers: healthy nodes, then recently failed ones. A single node is retried
+   * Asks in configured order until a node answers: healthy nodes, then recently failed ones. Nodes that were too slow for
+   * the same question come last. A single node is retried
    * once after a broken connection. `last` is asked last. Throws ChainUnavailableError when no node answers.
    */
   async ask<T>(what: string, question: (node: TronNode) => Promise<T>, last?: TronNode): Promise<T> {
     const faults: unknown[] = [];
-    const known = await this.candidates();
+    const known = this.slowAnswers.order(what, await this.candidates());
     const candidates = [...known.filter((node) => node !== last), ...known.filter((node) => node === last)];
     const [only] = candidates;
     if (candidates.length === 1 && only !== undefined) candidates.push(only);
@@ -127,9 +130,12 @@ export class NodePool {
       const fault = faults.at(-1);
       if (node === only && fault instanceof NodeError && !BROKEN.has(fault.kind)) break;
       try {
-        return await question(node);
+        const answer = await question(node);
+        this.slowAnswers.end(what, node);
+        return answer;
       } catch (error) {
         if (!(error instanceof NodeError)) throw error;
+        if (error.kind === 'timeout') this.slowAnswers.note(what, node);
         faults.push(error);
       }
     }
