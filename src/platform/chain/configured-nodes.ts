@@ -10,8 +10,10 @@ export interface ConfiguredNode extends NodeOptions {
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 export function nodeOptionsOf(chain: Config['chain']): ConfiguredNode[] {
+  const hosts = chain.fullNodeUrls.map((url) => new URL(url).host);
   return chain.fullNodeUrls.map((fullUrl, index) => ({
     index,
+    name: nameAt(hosts, index),
     fullUrl,
     solidUrl: chain.solidityNodeUrls[index] ?? fullUrl,
     apiKey: chain.apiKeys[index],
@@ -21,6 +23,13 @@ export function nodeOptionsOf(chain: Config['chain']): ConfiguredNode[] {
     headStallSec: chain.headStallSec,
     headAgeMaxSec: chain.headAgeMaxSec,
   }));
+}
+
+/** Returns a node's host, with a number from the second node of one host on, such as two keys of one provider. */
+function nameAt(hosts: readonly string[], index: number): string {
+  const host = hosts[index] ?? '';
+  const before = hosts.slice(0, index).filter((other) => other === host).length;
+  return before === 0 ? host : `${host} (${(before + 1).toString()})`;
 }
 
 /** Returns the account that a provider's rate limit applies to: one key at one host. */

@@ -12,6 +12,8 @@ import { authorizationOf, urlAt } from './node-url.js';
 import { NodeBlocks, type Manner, type PortName } from './node-blocks.js';
 
 export interface NodeOptions {
+  /** Its name in logs, metrics and records; default: the host of `fullUrl`. */
+  readonly name?: string;
   readonly fullUrl: string;
   readonly solidUrl: string;
   readonly apiKey: string | undefined;
@@ -120,7 +122,7 @@ export class TronNode {
   private readonly unanswered = new Map<string, { readonly sinceMs: number; readonly lastMs: number }>();
 
   constructor(private readonly options: NodeOptions) {
-    this.name = new URL(options.fullUrl).host;
+    this.name = options.name ?? new URL(options.fullUrl).host;
     this.connections = new Connections(options.connectionsMax ?? CONNECTIONS_MAX);
     this.witness = new URL(options.solidUrl).host;
     this.blocks = new NodeBlocks(this.name, async (port, path, body, manner) =>

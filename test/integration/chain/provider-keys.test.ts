@@ -1,10 +1,11 @@
 // Several names of one node, such as two keys of one provider, and a provider that forbids one path.
 import { randomBytes } from 'node:crypto';
+import { nodeOptionsOf } from '../../../src/platform/chain/configured-nodes.js';
 import { History } from '../../../src/platform/chain/history.js';
 import { NodePool } from '../../../src/platform/chain/node-pool.js';
 import { TronNode } from '../../../src/platform/chain/node.js';
 import { TronClient } from '../../../src/platform/chain/tron.client.js';
-import type { Config } from '../../../src/platform/config/config.js';
+import { readConfig, type Config } from '../../../src/platform/config/config.js';
 import type { ClaimedTx } from '../../../src/modules/fulfilment/loop/claimed-order.js';
 import { Proofs } from '../../../src/modules/fulfilment/send/proof.js';
 import { until } from '../../../packages/local/src/wait.js';
@@ -122,6 +123,21 @@ describe('two keys of the only provider', () => {
     expect(pool.agreement.witnesses).toEqual([other]);
     expect(verdict).toMatchObject({ kind: 'dead', evidence: { absences: [{}] } });
   });
+});
+
+it('each node of one host has a name of its own, so that no metric hides another', () => {
+  const urls = 'https://api.example.com,http://10.0.0.1:8090,https://api.example.com';
+  const { chain: settings } = readConfig({
+    DATABASE_URL: 'postgres://x/y',
+    REDIS_URL: 'redis://x',
+    TOKEN_CONTRACT: newOwner().address,
+    MASTER_KEY: randomBytes(32).toString('base64'),
+    TRON_FULL_NODE_URLS: urls,
+    TRON_SOLIDITY_NODE_URLS: urls,
+    TRON_API_KEYS: 'one,,other',
+  });
+  const names = nodeOptionsOf(settings).map((options) => new TronNode(options).name);
+  expect(names).toEqual(['api.example.com', '10.0.0.1:8090', 'api.example.com (2)']);
 });
 
 describe('a provider that forbids one path', () => {

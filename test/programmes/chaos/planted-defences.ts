@@ -168,6 +168,22 @@ const AGAINST_NODES: readonly PlantedBug[] = [
     ),
   },
   {
+    name: 'every caller asks a node again that was too slow',
+    changes: one('platform/chain/node-pool.ts', `if (error.kind === 'timeout') this.slowAnswers.note(what, node);`, ''),
+    test: integration('chain/slow-nodes')(
+      'is tried again by one caller alone, ever more seldom, while another node answers all others',
+    ),
+  },
+  {
+    name: 'a change of the energy price counts a block too late',
+    changes: one(
+      'platform/chain/transaction-report.ts',
+      'Number(since) <= parent.timestampMs',
+      'Number(since) < parent.timestampMs',
+    ),
+    test: integration('chain/energy-prices')('changes with the next block after a change of the local chain'),
+  },
+  {
     name: 'a silent witness is waited for without end',
     changes: one(
       'platform/chain/agreement.ts',
