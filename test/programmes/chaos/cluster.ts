@@ -32,6 +32,7 @@ import { RATES_AROUND, XPUB } from '../../support/chain/deposits-on-chain.js';
 import { saveRecords } from '../../support/database/records.js';
 import { installSteppedClock, stepClock } from '../../setup/stepped-clock.js';
 import type { ReadRows } from '../../support/webhooks/webhook-judge.js';
+import { sellBandwidth } from './customers.js';
 import { openExchanges, TRUE_PRICE, type Exchanges } from './exchanges.js';
 import { Depositors } from './depositors.js';
 import { ChaosReceivers } from './receivers.js';
@@ -134,6 +135,7 @@ export class ChaosCluster {
     readonly overlapping: Overlapping,
     /** The operator's services in this process, as built, without a planted bug. */
     readonly parts: INestApplicationContext,
+    readonly sellsBandwidth: boolean,
     log: ChaosClusterOptions['log'],
   ) {
     const forget = (child: ServiceProcess): void => {
@@ -212,6 +214,8 @@ export class ChaosCluster {
       broke: await newProject(parts, 'Broke'),
     };
     await parts.get(Ledger).topUp(projects.rich.id, CREDITS, 'rich', ACT);
+    // A release before bandwidth was sold would deliver it as energy.
+    const sellsBandwidth = options.openParts === undefined && (await sellBandwidth(parts, ACT));
     await receivers.subscribe(parts, projects.rich.id, ['away', 'slow', 'lying']);
     for (const { id } of [projects.poor, projects.broke]) await receivers.subscribe(parts, id, ['steady']);
     const read: ReadRows = async <Row extends object>(text: string, params: unknown[]) =>
@@ -236,6 +240,7 @@ export class ChaosCluster {
       supplied,
       overlapping,
       parts,
+      sellsBandwidth,
       options.log,
     );
     for (const actor of cluster.all) actor.start();

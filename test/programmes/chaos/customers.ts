@@ -1,5 +1,8 @@
 // Customers that buy during faults. Each purchase has a key and is repeated until it has a final answer. The answers
 // are compared with the records afterwards.
+import type { INestApplicationContext } from '@nestjs/common';
+import { Prices } from '../../../src/modules/quotes/prices.js';
+import type { Author } from '../../../src/platform/database/audit-log.js';
 import { newChainAccount } from '../../../packages/local/src/chain-account.js';
 import type { Merchant, MerchantAnswer } from '../../../packages/local/src/merchant.js';
 import { sleep } from '../../../src/platform/support/clock.js';
@@ -21,8 +24,18 @@ export interface Purchase {
 /** Refusals that leave nothing behind and free the key. */
 const REFUSED = new Set(['CAPACITY_UNAVAILABLE', 'QUOTE_EXPIRED', 'QUOTE_NOT_FOUND', 'NOT_WORTH_RENTING']);
 const LARGE_ENERGY = 900_000;
+const BANDWIDTH = 2000;
+/** The price row that sells bandwidth too, for all durations of the customers. */
+const BANDWIDTH_SEC_MAX = 600;
+const BANDWIDTH_PRICE_SUN = 700n;
 /** Two different rhythms over the same wallets, so that rentals of one receiver overlap. */
 const DURATIONS_SEC = [60, 90, 60, 120];
+
+/** Sets a price of bandwidth. Returns true. */
+export async function sellBandwidth(parts: INestApplicationContext, act: Author): Promise<true> {
+  await parts.get(Prices).setBandwidth(BANDWIDTH_SEC_MAX, BANDWIDTH_PRICE_SUN, act);
+  return true;
+}
 
 export interface CustomerOptions {
   /** A customer with ample credits and one with hardly any, each at every API. */
@@ -32,6 +45,8 @@ export interface CustomerOptions {
   /** Prefix of every key. */
   readonly run: string;
   readonly durationsSec?: readonly number[] | undefined;
+  /** Buy orders of several parts too. */
+  readonly buysBandwidth: boolean;
 }
 
 export class Customers {
@@ -88,6 +103,12 @@ export class Customers {
     if (n % 5 === 2) list.push(this.purchase('/v1/orders', rental));
     if (n % 3 === 0) list.push(this.purchase('/v1/activate', { address: newChainAccount().address }));
     if (n % 4 === 1) list.push(this.purchase('/v1/orders', { ...rental, energy: LARGE_ENERGY }));
+    const { buysBandwidth } = this.options;
+    if (buysBandwidth && n % 4 === 3) list.push(this.purchase('/v1/orders', { ...rental, bandwidth: BANDWIDTH }));
+    if (buysBandwidth && n % 6 === 4) {
+      const bundle = { ...rental, receive_address: newChainAccount().address, bandwidth: BANDWIDTH, activate: true };
+      list.push(this.purchase('/v1/orders', bundle));
+    }
     // More concurrent orders than the credits cover.
     if (n % 4 === 2) for (const _ of [1, 2, 3]) list.push(this.purchase('/v1/orders', rental, true));
     if (n % 3 === 1) {

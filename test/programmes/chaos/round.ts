@@ -100,7 +100,8 @@ class Round {
   ) {
     const receivers = cluster.service.accounts.map((account) => account.address);
     const { name: run, durationsSec } = options;
-    this.customers = new Customers({ rich: cluster.rich, poor: cluster.poor, receivers, run, durationsSec });
+    const { rich, poor, sellsBandwidth: buysBandwidth } = cluster;
+    this.customers = new Customers({ rich, poor, receivers, run, durationsSec, buysBandwidth });
   }
 
   async play(): Promise<RoundOutcome> {

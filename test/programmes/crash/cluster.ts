@@ -35,6 +35,9 @@ const WALLETS_TRX = [90_000, 90_000, 90_000, 90_000, 90_000];
 const LARGE_ENERGY = 900_000;
 /** In chain time, which runs at twenty times the speed. */
 const LONG_SEC = 600;
+/** The price row that sells bandwidth too. */
+const PRICED_SEC = 600;
+const BANDWIDTH = 2000;
 const FEE_LIMIT_SUN = 100_000_000;
 const CREDITS = 1_000_000_000_000_000;
 const KILLED = 137;
@@ -115,6 +118,8 @@ export class CrashCluster {
     try {
       parts = await openParts(service.env);
       const project = await service.cli('project', 'create', '--name', 'Crash', '--credits', CREDITS.toString());
+      const priced = ['--duration-max', PRICED_SEC.toString(), '--sun-per-bandwidth', '700'];
+      await service.cli('price', 'set-bandwidth', ...priced);
       const { baseUrl } = await service.startApi(await freePort());
       const merchant = new Merchant(baseUrl, String(project['merchant']), String(project['api_key']));
       const cluster = new CrashCluster(service, receivers, parts, merchant);
@@ -151,20 +156,23 @@ export class CrashCluster {
     return answer;
   }
 
-  /** Buys one of everything: rentals for shared receivers, one with several legs, an activation. */
+  /** Buys one of everything: rentals for shared receivers, one with several legs, an activation, and orders of all parts. */
   async volley(at: Merchant = this.merchant): Promise<void> {
     const receivers = this.service.accounts.map((account) => account.address);
-    const rental = (energy: number, durationSec: number) =>
+    const rental = (energy: number, durationSec: number, more: Readonly<Record<string, unknown>> = {}) =>
       this.buy(at, '/v1/orders', {
         receive_address: receivers[this.orders % receivers.length],
         energy,
         duration_sec: durationSec,
+        ...more,
       });
     await Promise.all([
       rental(32_000 + (this.orders % 7) * 1000, 60),
       rental(32_000, 90),
       rental(this.orders % 3 === 0 ? LARGE_ENERGY : 40_000, 60),
       this.buy(at, '/v1/activate', { address: newChainAccount().address }),
+      rental(32_000, 60, { bandwidth: BANDWIDTH }),
+      rental(32_000, 60, { receive_address: newChainAccount().address, bandwidth: BANDWIDTH, activate: true }),
       this.extend(at),
     ]);
   }
