@@ -42,6 +42,20 @@ async function hasBlock(node: TronNode, { number, id }: BlockHead): Promise<bool
   );
 }
 
+/** Asks the names of one node until one answers. Throws the last NodeError. */
+async function firstAnswer<T>(names: readonly TronNode[], question: (node: TronNode) => Promise<T>): Promise<T> {
+  let fault: unknown;
+  for (const node of names) {
+    try {
+      return await question(node);
+    } catch (error) {
+      if (!(error instanceof NodeError)) throw error;
+      fault = error;
+    }
+  }
+  throw fault;
+}
+
 function byHeight(nodes: readonly TronNode[]): TronNode[] {
   return [...nodes].sort((a, b) => (b.head?.number ?? 0) - (a.head?.number ?? 0));
 }
@@ -143,11 +157,20 @@ export class NodePool {
   }
 
   /**
-   * Asks all believed nodes concurrently and returns their answers. For data that should not rest on a single node.
-   * Throws ChainUnavailableError when none answers.
+   * Asks all believed nodes concurrently and returns their answers, one of each witness: two names of one node must not
+   * outvote another. For data that should not rest on a single node. Throws ChainUnavailableError when none answers.
    */
   async askEach<T>(what: string, question: (node: TronNode) => Promise<T>): Promise<readonly T[]> {
-    const outcomes = await Promise.allSettled((await this.candidates()).map(question));
+    const candidates = await this.candidates();
+    const witnesses = [...new Set(candidates.map(({ witness }) => witness))];
+    const outcomes = await Promise.allSettled(
+      witnesses.map(async (name) =>
+        firstAnswer(
+          candidates.filter(({ witness }) => witness === name),
+          question,
+        ),
+      ),
+    );
     const answers = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
     const faults = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));
     const unexpected = faults.find((fault) => !(fault instanceof NodeError));

@@ -14,6 +14,7 @@ import { openFaultyNode, type FaultyNode } from '../../support/nodes/faulty-node
 import { startDevnet, type Devnet } from '../../setup/devnet.js';
 
 const LIMIT_MS = 10_000;
+const LIMITS = { readTimeoutMs: 1000, broadcastTimeoutMs: 1000, headStallSec: 30, headAgeMaxSec: 0 };
 const config = { chain: { expirationSec: 60 } } as Config;
 
 let chain: Devnet;
@@ -42,6 +43,18 @@ afterAll(async () => {
   await chain.stop();
 });
 
+function settings(more: Record<string, string> = {}): Config {
+  return readConfig({
+    DATABASE_URL: 'postgres://x/y',
+    REDIS_URL: 'redis://x',
+    TOKEN_CONTRACT: newOwner().address,
+    MASTER_KEY: randomBytes(32).toString('base64'),
+    TRON_FULL_NODE_URLS: full.url,
+    TRON_SOLIDITY_NODE_URLS: solid.url,
+    ...more,
+  });
+}
+
 /** Returns one node of the provider for each key. */
 async function nodesWith(...keys: readonly string[]): Promise<readonly TronNode[]> {
   const nodes = keys.map(
@@ -50,10 +63,7 @@ async function nodesWith(...keys: readonly string[]): Promise<readonly TronNode[
         fullUrl: full.url,
         solidUrl: solid.url,
         apiKey,
-        readTimeoutMs: 1000,
-        broadcastTimeoutMs: 1000,
-        headStallSec: 30,
-        headAgeMaxSec: 0,
+        ...LIMITS,
       }),
   );
   await Promise.all(nodes.map((node) => node.readHead()));
@@ -106,6 +116,26 @@ describe('two keys of the only provider', () => {
     await until(clockAtHead, LIMIT_MS, 'the time of the head', 50);
   });
 
+  it('do not outvote another provider, and the second one is asked when the first one fails', async () => {
+    const keyed = await nodesWith('one', 'other');
+    const honest = new TronNode({
+      fullUrl: chain.fullUrl,
+      solidUrl: chain.solidUrl,
+      apiKey: undefined,
+      ...LIMITS,
+    });
+    await honest.readHead();
+    const client = new TronClient(poolOf([...keyed, honest]));
+    const { parameterBounds } = settings().market;
+    expect(await client.chainParameters(parameterBounds)).toMatchObject({ energyFeeSun: 100n });
+    const parameters = 'wallet/getchainparameters';
+    const text = JSON.stringify(await honest.full(parameters, {}));
+    full.fail({ kind: 'says', body: text.replace(/("key":"getEnergyFee","value":)\d+/, '$150') }, parameters);
+    await expect(client.chainParameters(parameterBounds)).rejects.toThrow('the chain parameters alike');
+    full.fail({ kind: 'says', status: 500, body: '', key: 'one' }, parameters);
+    expect(await client.chainParameters(parameterBounds)).toMatchObject({ energyFeeSun: 100n });
+  });
+
   it('are one witness, even if the second one takes the place of the first one during a proof', async () => {
     const [one, other] = await nodesWith('exhausted', 'good');
     const tx = await deadTx(other!);
@@ -127,16 +157,8 @@ describe('two keys of the only provider', () => {
 
 it('each node of one host has a name of its own, so that no metric hides another', () => {
   const urls = 'https://api.example.com,http://10.0.0.1:8090,https://api.example.com';
-  const { chain: settings } = readConfig({
-    DATABASE_URL: 'postgres://x/y',
-    REDIS_URL: 'redis://x',
-    TOKEN_CONTRACT: newOwner().address,
-    MASTER_KEY: randomBytes(32).toString('base64'),
-    TRON_FULL_NODE_URLS: urls,
-    TRON_SOLIDITY_NODE_URLS: urls,
-    TRON_API_KEYS: 'one,,other',
-  });
-  const names = nodeOptionsOf(settings).map((options) => new TronNode(options).name);
+  const named = { TRON_FULL_NODE_URLS: urls, TRON_SOLIDITY_NODE_URLS: urls, TRON_API_KEYS: 'one,,other' };
+  const names = nodeOptionsOf(settings(named).chain).map((options) => new TronNode(options).name);
   expect(names).toEqual(['api.example.com', '10.0.0.1:8090', 'api.example.com (2)']);
 });
 

@@ -141,6 +141,17 @@ const AGAINST_NODES: readonly PlantedBug[] = [
     ),
   },
   {
+    name: 'two keys of one provider outvote another provider',
+    changes: one(
+      'platform/chain/node-pool.ts',
+      'const witnesses = [...new Set(candidates.map(({ witness }) => witness))];',
+      'const witnesses = candidates.map(({ witness }) => witness);',
+    ),
+    test: integration('chain/provider-keys')(
+      'do not outvote another provider, and the second one is asked when the first one fails',
+    ),
+  },
+  {
     name: 'two names of one node prove a death',
     changes: one(
       'modules/fulfilment/send/proof.ts',
