@@ -7,7 +7,7 @@
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
 import { Counter, Gauge } from 'prom-client';
 import { sleep } from '../support/clock.js';
-import { runEach } from '../support/concurrency.js';
+import { failuresIn, runEach } from '../support/concurrency.js';
 import { Repeater } from '../support/repeat.js';
 import { ChainUnavailableError } from '../chain/errors.js';
 import { messageOf } from '../../domain/errors.js';
@@ -76,7 +76,7 @@ export class BlockFollower implements BeforeApplicationShutdown, OnModuleDestroy
       run: async () => {
         if (await this.runPass()) return 0;
         await this.workBetweenBlocks().catch((error: unknown) => {
-          if (!(error instanceof ChainUnavailableError)) throw error;
+          if (!failuresIn(error).every((each) => each instanceof ChainUnavailableError)) throw error;
           log.debug({ fault: messageOf(error) }, 'failed to work between blocks; will retry');
         });
         return this.needsWitnesses ? REST_MS : REST_BY_ONE_MS;

@@ -117,7 +117,7 @@ export const PLANTED_DEPOSIT_BOUNDS: readonly PlantedBug[] = [
   },
   {
     name: 'a receipt that no node answers for ends the work between blocks',
-    changes: one('platform/support/concurrency.ts', 'failure ??= { error };', 'throw error;'),
+    changes: one('platform/support/concurrency.ts', 'errors.push(error);', 'throw error;'),
     test: unimpeded('delays no deposit at the head'),
   },
   {
@@ -127,7 +127,7 @@ export const PLANTED_DEPOSIT_BOUNDS: readonly PlantedBug[] = [
   },
   {
     name: 'held deposits wait for a head that nodes agree on',
-    changes: one('platform/support/concurrency.ts', 'failure ??= { error };', 'throw error;'),
+    changes: one('platform/support/concurrency.ts', 'errors.push(error);', 'throw error;'),
     test: unimpeded('a head on which no two nodes agree delays no release of held deposits'),
   },
   {
