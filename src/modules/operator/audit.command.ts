@@ -5,6 +5,7 @@ import { AuditLog, type AuditFilter } from '../../platform/database/audit-log.js
 import type { AuditEntry } from '../../platform/database/entities/audit-entry.entity.js';
 import { integerArg } from './arguments.js';
 import type { CliContext } from './cli-context.js';
+import { momentOf } from '../../domain/moment.js';
 import { timeText } from '../../domain/text.js';
 import { entry } from './format.js';
 
@@ -13,13 +14,15 @@ const entryArg = integerArg(1n, 2n ** 53n - 1n);
 
 type ListOptions = AuditFilter & { readonly limit: bigint };
 
+/** A time of a day, perhaps without seconds or zone, and with a space before it. */
+const TIME = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})(:\d{2}(?:\.\d+)?)?(Z|[+-]\d{2}:\d{2})?$/;
+
 /** Parses a day or a time; UTC if it has no zone. */
 function timeArg(text: string): Date {
-  const isDay = /^\d{4}-\d{2}-\d{2}$/.test(text);
-  const isMoment = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})?$/.test(text);
-  const hasZone = /(Z|[+-]\d{2}:\d{2})$/.test(text.slice(10));
-  const time = isDay || isMoment ? new Date(hasZone || isDay ? text : `${text}Z`) : undefined;
-  if (time === undefined || Number.isNaN(time.getTime())) {
+  const [, day = text, minute = '00:00', second = ':00', zone = 'Z'] = TIME.exec(text) ?? [];
+  const time = new Date(`${day}T${minute}${second}${zone}`);
+  // Only the day is left to judge: Date would turn one that its month lacks into a day of the next month.
+  if (momentOf(day) === undefined || Number.isNaN(time.getTime())) {
     throw new InvalidArgumentError('It must be a UTC day or time, such as 2026-11-20 or 2026-11-20T13:30.');
   }
   return time;

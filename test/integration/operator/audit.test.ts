@@ -122,6 +122,13 @@ describe('the audit log is read', () => {
     const [login] = await query('SELECT session_user AS role');
     expect(await actors('--role', String(login!['role']))).toHaveLength(4);
     const times = (await audit('--subject', subject)).entries.map(({ at }) => at);
+    for (const time of ['2026-02-30', '2026-02-30T12:00', '2026-11-20T24:30', '20.11.2026', '']) {
+      expect(await cli('audit', 'list', '--since', time)).toMatchObject({
+        code: 2,
+        err: expect.stringContaining('It must be a UTC day or time'),
+      });
+    }
+    expect(await actors('--since', '2026-02-28', '--until', '2026-02-28T12:30')).toEqual([]);
     expect(await actors('--since', times[2]!)).toEqual(['ada', 'ada', 'bob']);
     expect(await actors('--since', times[2]!, '--until', times[1]!)).toEqual(['bob']);
     expect(await actors('--since', times[2]!, '--by', 'ada')).toEqual(['ada', 'ada']);
