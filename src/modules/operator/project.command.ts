@@ -92,11 +92,13 @@ function addCreate(project: Command, context: CliContext): void {
     .option('--credits <credits>', 'initial credits; 10 000 000 = 1 USD', creditsArg)
     .option('--test', 'create a test project, permanently: its orders are simulated and its credits are play money')
     .option('--postpaid', 'allow debt')
-    .option('--debt-limit <credits>', 'maximum debt; without it a postpaid project has no limit', creditsArg)
+    .option('--debt-limit <credits>', 'maximum debt of a postpaid project', creditsArg)
+    .option('--unlimited', 'postpaid without a limit')
     .action(async (options: TermsOptions & { name: string; credits?: Credits; test?: boolean }) => {
       const name = nameArg('--name', options.name);
       const terms = termsOf(options) ?? { kind: 'prepaid' };
       const act = context.actor('project created');
+      if (options.unlimited === true) await context.confirm(`This lets ${name} buy without a limit.`);
       await context.operate(async (parts) => {
         const projects = parts.get(Projects);
         const ledger = parts.get(Ledger);
@@ -211,12 +213,8 @@ function addTerms(project: Command, context: CliContext): void {
       const terms = termsOf(options);
       if (terms === undefined)
         throw usageError('The terms are missing. Pass --prepaid, --postpaid --debt-limit N or --postpaid --unlimited.');
-      const isUnlimited = terms.kind === 'postpaid' && terms.debtLimitCredits === undefined;
-      if (isUnlimited && options.unlimited !== true) {
-        throw usageError('A postpaid project needs a limit. Pass --debt-limit N, or --unlimited for none.');
-      }
       const act = context.actor('terms changed');
-      if (isUnlimited) await context.confirm(`This lets ${id} buy without a limit.`);
+      if (options.unlimited === true) await context.confirm(`This lets ${id} buy without a limit.`);
       await context.operate(async (parts) => {
         await parts.get(Ledger).setTerms(id, terms, act);
         const view = await parts.get(Projects).get(id);
@@ -283,6 +281,9 @@ function termsOf(options: TermsOptions): BillingTerms | undefined {
   if (options.postpaid === true) {
     if (options.unlimited === true && options.debtLimit !== undefined) {
       throw usageError('--unlimited and --debt-limit cannot be combined.');
+    }
+    if (options.unlimited !== true && options.debtLimit === undefined) {
+      throw usageError('A postpaid project needs a limit. Pass --debt-limit N, or --unlimited for none.');
     }
     return { kind: 'postpaid', debtLimitCredits: options.debtLimit };
   }

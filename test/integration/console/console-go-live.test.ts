@@ -27,7 +27,7 @@ beforeAll(async () => {
   const made = async (...options: string[]): Promise<string> =>
     ((await cli('project', 'create', ...options, '--json')).json() as { merchant: string }).merchant;
   project = await made('--name', 'Mine');
-  other = await made('--name', 'Theirs', '--postpaid');
+  other = await made('--name', 'Theirs', '--postpaid', '--unlimited', '--yes');
   rehearsal = await made('--name', 'Rehearsal', '--test');
   merchants = await openConsole(test.url, 'merchant');
   operators = await openConsole(test.url, 'operator');

@@ -52,6 +52,8 @@ describe('the command line', () => {
     [['project', 'create', '--name', 'x', '--credits', '9007199254740992']],
     [['project', 'create', '--name', ' ']],
     [['project', 'create', '--name', 'x', '--debt-limit', '5']],
+    [['project', 'create', '--name', 'x', '--postpaid']],
+    [['project', 'create', '--name', 'x', '--postpaid', '--unlimited']],
     [['project', 'create', '--name', 'x', '--colour', 'red']],
     [['project', 'show', '--', '-1']],
     [['project', 'show', 'not-a-uuid']],
