@@ -5,6 +5,7 @@ import { durationText } from '../../domain/text.js';
 import type { Credits } from '../../domain/units.js';
 import { nameFault } from '../../domain/printable.js';
 import { usageError } from '../../domain/operator-error.js';
+import { Projects } from '../projects/projects.js';
 import { ApiKeys, type KeyOptions, type KeyView } from '../projects/api-keys.js';
 import { choiceArg, creditsArg, integerArg, keyArg, merchantArg, sourceArg } from './arguments.js';
 import type { CliContext } from './cli-context.js';
@@ -68,6 +69,7 @@ function addReads(keys: Command, context: CliContext): void {
     .action(async (merchant: string, options: { all?: boolean }) => {
       const id = merchantArg(merchant);
       await context.operate(async (parts) => {
+        await parts.get(Projects).get(id);
         const views = await parts.get(ApiKeys).list(id, options.all === true);
         const human = table(
           ['key', 'name', 'scopes', 'daily cap', 'spent today', 'last used'],
@@ -79,7 +81,7 @@ function addReads(keys: Command, context: CliContext): void {
             view.spent_credits,
             view.last_used_at ?? 'never',
           ]),
-          'No API keys: `project list` shows the projects.',
+          'No API keys.',
         );
         context.print(human, { keys: views.map(keyJson) });
       });

@@ -14,6 +14,7 @@ import { OperatorError } from '../../domain/operator-error.js';
 import { longestDurationSec } from '../../domain/price.js';
 import { durationText } from '../../domain/text.js';
 import { RequestPipe } from '../../platform/http/body/request.pipe.js';
+import { Projects } from '../projects/projects.js';
 import { ApiKeys } from '../projects/api-keys.js';
 import { Prices } from '../quotes/prices.js';
 import { audited } from '../../platform/database/audit-log.js';
@@ -53,6 +54,7 @@ function addReads(group: Command, context: CliContext): void {
     .action(async (merchant: string, options: { status?: AutoDelegationStatus; limit: bigint }) => {
       const request = { projectId: merchantArg(merchant), status: options.status, limit: Number(options.limit) };
       await context.operate(async (parts) => {
+        await parts.get(Projects).get(request.projectId);
         const { items } = await parts.get(AutoDelegations).page(request);
         const bodies = items.map(({ row, shown }) => autoDelegationBody(row, shown));
         const human = table(

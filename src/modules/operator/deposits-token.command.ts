@@ -2,6 +2,7 @@
 import { Option, type Command } from 'commander';
 import { IgnoredTransferList } from '../deposits/ignored-transfers.js';
 import { TokenSuccession } from '../deposits/token-succession.js';
+import { Projects } from '../projects/projects.js';
 import { integerArg, merchantArg } from './arguments.js';
 import type { CliContext } from './cli-context.js';
 import { table } from './format.js';
@@ -32,6 +33,7 @@ export function addDepositsTokenCommands(deposits: Command, context: CliContext)
     .addOption(new Option('--limit <n>', 'number of entries').argParser(limitArg).default(50n, '50'))
     .action(async ({ merchant, limit }: { merchant?: string; limit: bigint }) => {
       await context.operate(async (parts) => {
+        if (merchant !== undefined) await parts.get(Projects).get(merchant);
         const rows = await parts.get(IgnoredTransferList).list(Number(limit), merchant);
         const human = table(
           ['day', 'token', 'contract', 'project', 'address', 'transfers', 'units', 'last block', 'last transaction'],

@@ -6,6 +6,7 @@ import { DepositBook } from '../deposits/deposit-book.js';
 import { DepositList } from '../deposits/deposit-list.js';
 import { trxOf } from '../../domain/conversion.js';
 import { OperatorError } from '../../domain/operator-error.js';
+import { Projects } from '../projects/projects.js';
 import { choiceArg, integerArg, merchantArg } from './arguments.js';
 import type { CliContext } from './cli-context.js';
 import { addDepositsChainCommands } from './deposits-chain.command.js';
@@ -30,6 +31,7 @@ export function addDepositsCommands(program: Command, context: CliContext): void
     .addOption(new Option('--limit <n>', 'number of entries').argParser(limitArg).default(50n, '50'))
     .action(async (options: { merchant?: string; status?: (typeof STATUSES)[number]; limit: bigint }) => {
       await context.operate(async (parts) => {
+        if (options.merchant !== undefined) await parts.get(Projects).get(options.merchant);
         const rows = await parts.get(DepositList).list(options, Number(options.limit));
         const human = table(
           ['deposit', 'block time', 'project', 'asset', 'amount', 'status', 'reason', 'credits', 'transaction'],

@@ -50,6 +50,7 @@ export function addOrdersCommands(program: Command, context: CliContext): void {
     .addOption(new Option('--limit <n>', 'number of entries').argParser(limitArg).default(20n, '20'))
     .action((options: ListOptions) =>
       context.operate(async (parts) => {
+        if (options.project !== undefined) await parts.get(Projects).get(options.project);
         const found = await parts.get(OrderHistory).list({
           projectId: options.project,
           status: options.status,

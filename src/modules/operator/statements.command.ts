@@ -2,6 +2,7 @@
 import { Option, type Command } from 'commander';
 import { OperatorError } from '../../domain/operator-error.js';
 import type { Credits } from '../../domain/units.js';
+import { Projects } from '../projects/projects.js';
 import { StatementCsv } from '../statements/statement-csv.js';
 import { StatementList } from '../statements/statement-list.js';
 import { jsonOf, statementBody } from '../statements/statements.dto.js';
@@ -23,6 +24,7 @@ export function addStatementsCommands(program: Command, context: CliContext): vo
     .addOption(new Option('--limit <n>', 'number of entries').argParser(limitArg).default(50n, '50'))
     .action(async ({ merchant, limit }: { merchant?: string; limit: bigint }) => {
       await context.operate(async (parts) => {
+        if (merchant !== undefined) await parts.get(Projects).get(merchant);
         const rows = await parts.get(StatementList).newest(merchant, Number(limit));
         const human = table(
           ['project', 'statement', 'month', 'entries', 'opening', 'closing', 'closed'],

@@ -15,6 +15,7 @@ import {
   type WebhookOptions,
   type WebhookView,
 } from '../webhooks/webhooks.js';
+import { Projects } from '../projects/projects.js';
 import { choiceArg, integerArg, merchantArg, switchArg, webhookArg } from './arguments.js';
 import type { CliContext } from './cli-context.js';
 import { fields, table } from './format.js';
@@ -51,6 +52,7 @@ function addReads(webhooks: Command, context: CliContext): void {
     .action(async (merchant: string) => {
       const id = merchantArg(merchant);
       await context.operate(async (parts) => {
+        await parts.get(Projects).get(id);
         const views = await parts.get(Webhooks).list(id);
         const human = table(
           ['webhook', 'url', 'types', 'state', 'waiting'],
