@@ -23,25 +23,27 @@ const SUMS_END = `) r CROSS JOIN LATERAL (
              coalesce(sum(e.credits) FILTER (WHERE e.kind = 'charge'), 0) AS charges,
              coalesce(sum(e.credits) FILTER (WHERE e.kind = 'refund'), 0) AS refunds,
              coalesce(sum(e.credits) FILTER (WHERE e.kind = 'compensation'), 0) AS compensations,
-             coalesce(sum(e.credits) FILTER (WHERE e.kind = 'topup'), 0) AS topups
+             coalesce(sum(e.credits) FILTER (WHERE e.entry_key LIKE 'deposit:%'), 0) AS deposits,
+             coalesce(sum(e.credits) FILTER (WHERE e.kind = 'topup' AND e.entry_key NOT LIKE 'deposit:%'), 0) AS topups
         FROM credit_entry e
        WHERE e.project_id = r.project_id AND e.created_at >= r.first_at AND e.created_at < r.ends_at AND r.number = (
          SELECT min(s.number) FROM statement s
           WHERE s.project_id = e.project_id AND s.entries_to >= e.id AND s.ends_at > e.created_at)) e
-   WHERE (r.lines, r.closing_credits - r.opening_credits, r.charge_credits, r.refund_credits, r.compensation_credits, r.deposit_credits + r.topup_credits)
-     IS DISTINCT FROM (e.entries, e.credits, e.charges, e.refunds, e.compensations, e.topups)`;
+   WHERE (r.lines, r.closing_credits - r.opening_credits, r.charge_credits, r.refund_credits, r.compensation_credits, r.deposit_credits, r.topup_credits)
+     IS DISTINCT FROM (e.entries, e.credits, e.charges, e.refunds, e.compensations, e.deposits, e.topups)`;
 
 const NUMBERS: RecordCheck = {
   check: 'statement-numbers',
   rule: 'I16',
-  says: 'The statements of a project are numbered without gaps, each later than the one before and opening with its closing balance.',
+  says: 'The statements of a project are numbered without gaps, each later than the one before, ending with its month, and opening with the closing balance of the one before.',
   stops: 'nothing',
-  text: `SELECT 'statement ' || number || ' of ' || project_id AS subject, before, opening_credits, closed_with
-      FROM (SELECT project_id, number, opening_credits, ends_at, entries_to, lag(number) OVER one_by_one AS before,
+  text: `SELECT 'statement ' || number || ' of ' || project_id AS subject, month, before, opening_credits, closed_with
+      FROM (SELECT project_id, number, month, opening_credits, ends_at, entries_to, lag(number) OVER one_by_one AS before,
                    lag(closing_credits) OVER one_by_one AS closed_with, lag(ends_at) OVER one_by_one AS ended_at,
                    lag(entries_to) OVER one_by_one AS went_to
               FROM statement WINDOW one_by_one AS (PARTITION BY project_id ORDER BY number)) s
-     WHERE number <> coalesce(before, 0) + 1 OR opening_credits <> coalesce(closed_with, 0) OR ends_at <= ended_at OR entries_to < went_to`,
+     WHERE number <> coalesce(before, 0) + 1 OR opening_credits <> coalesce(closed_with, 0) OR ends_at <= ended_at OR entries_to < went_to
+        OR ends_at <> (month + interval '1 month') AT TIME ZONE 'UTC'`,
 };
 
 /**

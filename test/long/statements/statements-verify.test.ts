@@ -43,6 +43,18 @@ const HANDS: readonly (readonly [string, string, string, readonly string[]])[] =
     ['statement-sums'],
   ],
   [
+    'a top-up among the deposits',
+    `UPDATE statement SET topup_credits = topup_credits - 3, deposit_credits = 3 WHERE project_id = $1 AND number = 1`,
+    `UPDATE statement SET topup_credits = topup_credits + 3, deposit_credits = 0 WHERE project_id = $1 AND number = 1`,
+    ['statement-sums'],
+  ],
+  [
+    'the name of another month',
+    `UPDATE statement SET month = '2026-07-01' WHERE project_id = $1 AND number = 2`,
+    `UPDATE statement SET month = '2026-06-01' WHERE project_id = $1 AND number = 2`,
+    ['statement-numbers'],
+  ],
+  [
     'a number left out',
     `UPDATE statement SET number = 3 WHERE project_id = $1 AND number = 2`,
     `UPDATE statement SET number = 2 WHERE project_id = $1 AND number = 3`,
@@ -59,7 +71,7 @@ const HANDS: readonly (readonly [string, string, string, readonly string[]])[] =
 it('reports every change made past the guards', async () => {
   const { merchant } = await makeCustomer(fixture.api, 0n);
   for (const at of ['2026-05-09', '2026-06-10', '2026-06-11']) await statementFixture.book(merchant, 3n, at);
-  await statementFixture.closeUpTo('2026-06');
+  await statementFixture.closeUpTo('2026-07');
   for (const [what, change, back, checks] of HANDS) {
     await statementFixture.pastGuards('statement', [change, [merchant]]);
     expect([what, ...(await named())]).toEqual([what, ...checks]);

@@ -102,6 +102,24 @@ export const PLANTED_STATEMENTS: readonly PlantedBug[] = [
     test: VERIFIED,
   },
   {
+    name: 'verify does not see that a statement has another month’s name',
+    changes: one(
+      'modules/verify/statement-checks.ts',
+      "OR ends_at <> (month + interval '1 month') AT TIME ZONE 'UTC'",
+      '',
+    ),
+    test: VERIFIED,
+  },
+  {
+    name: 'verify does not see that a top-up is among the deposits of a statement',
+    changes: one(
+      'modules/verify/statement-checks.ts',
+      'r.compensation_credits, r.deposit_credits, r.topup_credits)',
+      'r.compensation_credits, e.deposits, r.deposit_credits + r.topup_credits - e.deposits)',
+    ),
+    test: VERIFIED,
+  },
+  {
     name: 'verify does not see that an entry is in no statement',
     changes: one(
       'modules/verify/statement-checks.ts',
