@@ -1,9 +1,10 @@
 // Builds dist/ and packages/*/dist/ when a source or a package is newer than the last build, then runs a program in this
 // process. Usage: node scripts/built.mjs [program [arguments]]
 import { spawn } from 'node:child_process';
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -33,6 +34,9 @@ const outputs = [
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'];
 /** A build that ignores its signal is killed after this time. */
 const END_LIMIT_MS = 5000;
+/** Holds the id of the process that builds. */
+const lock = `${root}.cache/build.pid`;
+const LOCK_RETRY_MS = 200;
 
 const newest = (path) => {
   const found = statSync(path, { throwIfNoEntry: false });
@@ -78,7 +82,46 @@ function killGroup(pid, signal) {
   }
 }
 
-if (isStale()) await build();
+/** Waits until no other command builds: two builds at once would mix their files. */
+async function lockBuild() {
+  const own = `${lock}.${process.pid}`;
+  mkdirSync(dirname(lock), { recursive: true });
+  for (let isNews = true; ; isNews = false) {
+    // A link appears with its content, so that no other process reads an empty lock.
+    writeFileSync(own, `${process.pid}`);
+    try {
+      linkSync(own, lock);
+      return;
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw error;
+    } finally {
+      rmSync(own, { force: true });
+    }
+    if (isLockLeft()) rmSync(lock, { force: true });
+    else if (isNews) console.error('Waiting for another command that builds.');
+    await sleep(LOCK_RETRY_MS);
+  }
+}
+
+/** Returns true if the process that held the lock has ended without removing it. */
+function isLockLeft() {
+  try {
+    process.kill(Number(readFileSync(lock, 'utf8')), 0);
+    return false;
+  } catch (error) {
+    return error.code === 'ESRCH';
+  }
+}
+
+if (isStale()) {
+  await lockBuild();
+  const unlock = () => rmSync(lock, { force: true });
+  process.once('exit', unlock);
+  // The other command may have built everything.
+  if (isStale()) await build();
+  process.off('exit', unlock);
+  unlock();
+}
 const [program] = process.argv.splice(2, 1);
 if (program !== undefined) {
   process.argv[1] = resolve(program);

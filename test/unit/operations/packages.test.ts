@@ -1,5 +1,5 @@
 // packages/ are separate npm workspaces: production leaves them out, and their files count for a build.
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, readdir, rm, utimes, writeFile, cp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -92,6 +92,40 @@ test('a build is stale when a source of a package is newer, or when the output o
       await put(output, later);
     }
     expect(await isBuilt()).toBe(false);
+  } finally {
+    await rm(project, { recursive: true });
+  }
+});
+
+test('two commands that start together build once, also beside the lock of a command that was killed', async () => {
+  const project = await mkdtemp(join(tmpdir(), 'energy-build-'));
+  try {
+    await cp('scripts/built.mjs', join(project, 'scripts/built.mjs'));
+    const scripts = { build: 'node build.mjs' };
+    await writeFile(join(project, 'package.json'), JSON.stringify({ type: 'module', scripts }));
+    const outputs = ['api', 'devnet', 'demo'].map((name) =>
+      root.scripts[name === 'api' ? 'start:api' : name]!.split(' ').at(-1)!,
+    );
+    await writeFile(
+      join(project, 'build.mjs'),
+      `import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
+       import { dirname } from 'node:path';
+       import { setTimeout } from 'node:timers/promises';
+       appendFileSync('log', 'begin ');
+       await setTimeout(500);
+       for (const path of ${JSON.stringify([...outputs, 'packages/sdk/dist/index.js', 'packages/console/dist/index.html'])}) {
+         mkdirSync(dirname(path), { recursive: true });
+         writeFileSync(path, '');
+       }
+       appendFileSync('log', 'end ');`,
+    );
+    await mkdir(join(project, '.cache'));
+    const { pid } = spawnSync(process.execPath, ['--version']);
+    await writeFile(join(project, '.cache/build.pid'), pid.toString());
+    const start = () => run(process.execPath, ['scripts/built.mjs'], { cwd: project });
+    await Promise.all([start(), start()]);
+    expect(await readFile(join(project, 'log'), 'utf8')).toBe('begin end ');
+    await expect(readFile(join(project, '.cache/build.pid'))).rejects.toThrow('ENOENT');
   } finally {
     await rm(project, { recursive: true });
   }
