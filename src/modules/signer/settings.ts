@@ -82,9 +82,17 @@ export function readSignerSettings(env: Readonly<Record<string, string | undefin
     socketMode: readSocketMode(env['SIGNER_SOCKET_MODE']?.trim() ?? ''),
     stateFile: resolve(stateFile === '' ? `${walletsFile}.state` : stateFile),
     expiration: readExpirationLimit(env),
-    allowSlowSignatures: env['ALLOW_SLOW_SIGNATURES']?.trim().toLowerCase() === 'true',
+    allowSlowSignatures: readFlag(env, 'ALLOW_SLOW_SIGNATURES'),
     wallets,
   };
+}
+
+/** Reads what the worker reads: its setting of the same name may be in the same file. */
+function readFlag(env: Readonly<Record<string, string | undefined>>, name: string): boolean {
+  const text = env[name]?.trim().toLowerCase() ?? '';
+  if (text === 'true' || text === '1') return true;
+  if (text === '' || text === 'false' || text === '0') return false;
+  throw new SettingsError(`${name} must be true or false`);
 }
 
 function readSocketMode(text: string): number {
@@ -100,7 +108,7 @@ function readExpirationLimit(env: Readonly<Record<string, string | undefined>>):
   }
   const text = env['SIGNER_EXPIRATION_MAX_SEC']?.trim() ?? '';
   const { default: fallback, min, max } = EXPIRATION_MAX_SEC;
-  const maxSec = text === '' ? fallback : Number(text);
+  const maxSec = text === '' ? fallback : /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
   if (!Number.isInteger(maxSec) || maxSec < min || maxSec > max) {
     throw new SettingsError(`SIGNER_EXPIRATION_MAX_SEC must be an integer from ${min.toString()} to ${max.toString()}`);
   }

@@ -263,6 +263,21 @@ describe('the socket and the files', () => {
     expect(() => readSignerSettings({ ...environment(), SIGNER_SOCKET_MODE: '0666' })).toThrow('0660');
   });
 
+  it('reads its settings as strictly as the worker', () => {
+    const read = (more: Record<string, string>) => readSignerSettings({ ...environment(), ...more });
+    for (const text of ['true', 'TRUE', '1']) {
+      expect(read({ ALLOW_SLOW_SIGNATURES: text }).allowSlowSignatures).toBe(true);
+    }
+    for (const text of ['', 'false', '0']) {
+      expect(read({ ALLOW_SLOW_SIGNATURES: text }).allowSlowSignatures).toBe(false);
+    }
+    expect(() => read({ ALLOW_SLOW_SIGNATURES: 'yes' })).toThrow('ALLOW_SLOW_SIGNATURES must be true or false');
+    expect(read({ SIGNER_EXPIRATION_MAX_SEC: '120' }).expiration.maxSec).toBe(120);
+    for (const text of ['3e2', '0x12c', '120.0', '5m']) {
+      expect(() => read({ SIGNER_EXPIRATION_MAX_SEC: text })).toThrow('SIGNER_EXPIRATION_MAX_SEC must be an integer');
+    }
+  });
+
   it('a second signer refuses to take the socket of a living one', async () => {
     const second = new SignerServer(settings, () => undefined);
     await expect(second.listen()).rejects.toThrow('another signer');
