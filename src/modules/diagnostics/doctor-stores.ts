@@ -155,11 +155,13 @@ export async function checkRedis({ redis: settings }: Config): Promise<DoctorFin
     enableReadyCheck: false,
   });
   let cause: unknown;
-  // A refused connect() itself reports only a closed connection.
+  // A refused connect() itself reports only a closed connection. A refused database number does not fail it: the
+  // connection then uses database 0.
   redis.on('error', (error) => (cause = error));
   try {
     await withDeadline(redis.connect(), CONNECT_MS, 'connecting to Redis');
     await redis.ping();
+    if (cause !== undefined) throw cause;
     const info = await infoOf(redis);
     const version = /^(?:valkey|redis)_version:(\S+)/m.exec(info)?.[1] ?? '(of an unknown version)';
     const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1] ?? (await policyByConfig(redis));

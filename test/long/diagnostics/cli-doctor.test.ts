@@ -128,6 +128,12 @@ describe('one broken thing is the one reported fault, with what to do', () => {
     ],
     ['the password is wrong', () => ({ DATABASE_URL: withPassword('wrong') }), /^database$/, /refuses the password/],
     ['Redis is away', () => ({ REDIS_URL: 'redis://127.0.0.1:1' }), /^redis$/, /refuses the connection/],
+    [
+      'Redis has no database of that number',
+      () => ({ REDIS_URL: new URL('/9999', redis.url).href }),
+      /^redis$/,
+      /index is out of range/,
+    ],
     ['no node answers', () => ({ TRON_FULL_NODE_URLS: NOBODY }), /^node /, /no usable answer/],
     ['no solidity port answers', () => ({ TRON_SOLIDITY_NODE_URLS: NOBODY }), /^solidity /, /no usable answer/],
     [
