@@ -210,8 +210,43 @@ const KEY_ACTS: RecordCheck = {
         OR (c.key IS NOT NULL AND k.daily_cap_credits IS DISTINCT FROM (c.value #>> '{}')::bigint)`,
 };
 
+/** The newest act that set this requirement on a project's requests. */
+const requirementOf = (name: string): string =>
+  [
+    `(SELECT DISTINCT ON (subject) subject, detail -> '`,
+    name,
+    `' AS value FROM audit_log WHERE action = 'project.options' AND detail ? '`,
+    name,
+    `' ORDER BY subject, id DESC)`,
+  ].join('');
+
+const SOURCES_SET = requirementOf('allowedSources');
+const SIGNATURES_SET = requirementOf('signatureSchemes');
+const QUOTE_SET = requirementOf('requireQuote');
+const KEY_SET = requirementOf('requireIdempotencyKey');
+
+const REQUIREMENTS: RecordCheck = {
+  check: 'project-acts',
+  rule: 'I8',
+  says: 'A project accepts requests from the sources, with the signatures and under the conditions that an operator set last.',
+  stops: 'everything',
+  text: `SELECT 'project ' || p.id AS subject, p.allowed_sources::text AS allowed_sources, f.value AS sources_should_be,
+        p.signature_schemes, s.value AS signatures_should_be, p.require_quote, q.value AS quote_should_be,
+        p.require_idempotency_key, k.value AS key_should_be
+      FROM project p
+      LEFT JOIN ${SOURCES_SET} f ON f.subject = p.id::text
+      LEFT JOIN ${SIGNATURES_SET} s ON s.subject = p.id::text
+      LEFT JOIN ${QUOTE_SET} q ON q.subject = p.id::text
+      LEFT JOIN ${KEY_SET} k ON k.subject = p.id::text
+     WHERE f.value <> to_jsonb(p.allowed_sources) OR s.value <> to_jsonb(p.signature_schemes)
+        OR q.value <> to_jsonb(p.require_quote) OR k.value <> to_jsonb(p.require_idempotency_key)`,
+};
+
 /** Checks over the whole ledger. */
-export const LEDGER_ACT_CHECKS: readonly RecordCheck[] = [SHAPE, ACTS, REQUESTS, SPENT, TERMS, KEYS, KEY_ACTS];
+export const LEDGER_ACT_CHECKS: readonly RecordCheck[] = [
+  ...[SHAPE, ACTS, REQUESTS, SPENT, TERMS],
+  ...[KEYS, KEY_ACTS, REQUIREMENTS],
+];
 
 /** The shape check over the entries after `after`. */
 export const newerLedgerShape = (after: bigint): RecordCheck => ({ ...SHAPE, params: () => [after] });

@@ -114,6 +114,12 @@ async function book({ fixture, project, running }: History): Promise<void> {
   await database.transaction((tx) =>
     recordAct(tx, AUTHOR, { action: 'key.create', subject: project, detail: { key: REVOKED_KEY, ...options } }),
   );
+  // The newer act counts; the project accepts every source again.
+  for (const detail of [
+    { allowedSources: ['192.0.2.1'], signatureSchemes: 'either', requireQuote: false, requireIdempotencyKey: false },
+    { allowedSources: [] },
+  ])
+    await database.transaction((tx) => recordAct(tx, AUTHOR, { action: 'project.options', subject: project, detail }));
   await database.query(
     `INSERT INTO audit_log (actor, action, subject, reason, detail)
      VALUES ('test', 'key.revoke', $2, 'lost', jsonb_build_object('key', $1::text))`,

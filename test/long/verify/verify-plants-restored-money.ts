@@ -297,6 +297,19 @@ export const RESTORED_ACCOUNTS: readonly Plant[] = [
   ['a key of another project', [`UPDATE api_key SET project_id = gen_random_uuid() ${REVOKED}`], ['key-acts'], /^key/],
   ['a key with more scopes', [`UPDATE api_key SET scopes = '{read,order}' ${REVOKED}`], ['key-acts'], /^key/],
   ['a key that may call from anywhere', [`UPDATE api_key SET allowed_sources = '{}' ${REVOKED}`], ['key-acts'], /^key/],
+  ...(
+    [
+      ['other sources', `allowed_sources = '{192.0.2.1}'`],
+      ['other signatures', `signature_schemes = 'md5'`],
+      ['quotes demanded', 'require_quote = true'],
+      ['keys demanded', 'require_idempotency_key = true'],
+    ] as const
+  ).map(([what, change]): Plant => [
+    `a project with ${what}`,
+    [`UPDATE project SET ${change} WHERE id = ':project'`],
+    ['project-acts'],
+    /^project/,
+  ]),
   ['a key without its daily cap', [`UPDATE api_key SET daily_cap_credits = NULL ${REVOKED}`], ['key-acts'], /^key/],
 ];
 
