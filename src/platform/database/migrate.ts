@@ -6,6 +6,7 @@ import { createDataSource, START_CONNECT_LIMIT_MS, type MigrationClass } from '.
 import { Database, sqlStateOf, type Queryable } from './database.js';
 import { type HeldSealers } from '../support/sealers.js';
 import { writeCanaries } from './key-canaries.js';
+import { assertOwnSessions } from './own-sessions.js';
 import { OWNER, planGrants, planRoles, usesRoles, type Login } from './roles.js';
 import { planPolicies } from './row-policies.js';
 
@@ -47,7 +48,9 @@ async function withMigrations<T>(
     source = await open(databaseUrl, { ...later, actsAs: OWNER });
   }
   const lock = source.createQueryRunner();
+  const beside = source.createQueryRunner();
   try {
+    await assertOwnSessions([lock, beside]).finally(() => beside.release());
     await lock.query('SET lock_timeout = 0');
     await lock.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
     return await work(source);

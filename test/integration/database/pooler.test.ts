@@ -1,4 +1,4 @@
-// Named statements behind PgBouncer: a start refuses them where the pooler would lose them.
+// Named statements and migrations behind PgBouncer: refused where the pooler would lose the session's state.
 import { spawnSync } from 'node:child_process';
 import type { DatabaseSettings } from '../../../src/platform/config/settings.js';
 import { Database } from '../../../src/platform/database/database.js';
@@ -8,6 +8,7 @@ import { fromSetup } from '../../setup/admin.js';
 import { createTestDatabase, type TestDatabase } from '../../setup/database.js';
 import { startPooler } from '../../setup/pooler.js';
 import { asRole, loginPasswords } from '../../setup/roles.js';
+import { cliWith, settings, type CliResult } from '../../support/cli.js';
 import { openLog } from '../../support/log.js';
 
 const PATH = `${process.env['PATH'] ?? ''}:/usr/sbin`;
@@ -28,7 +29,7 @@ async function ask(port: number, namedStatements: 'on' | 'off'): Promise<unknown
   url.host = new URL(adminUrl).host;
   const directUrl = url.href;
   url.port = port.toString();
-  const settings: DatabaseSettings = {
+  const terms: DatabaseSettings = {
     url: url.href,
     directUrl,
     readUrl: undefined,
@@ -37,12 +38,19 @@ async function ask(port: number, namedStatements: 'on' | 'off'): Promise<unknown
     poolMax: 1,
   };
   const sealers = new Sealers({ sealKeys: new Map() });
-  const source = await openDatabase(settings, { role: 'worker', sealers, log: openLog('silent') });
+  const source = await openDatabase(terms, { role: 'worker', sealers, log: openLog('silent') });
   try {
     return await new Database(source).query('SELECT 1 AS one');
   } finally {
     await source.destroy();
   }
+}
+
+async function migrate(port: number): Promise<CliResult> {
+  const url = new URL(database.url);
+  url.host = new URL(adminUrl).host;
+  url.port = port.toString();
+  return cliWith({ ...settings(database.url), DATABASE_URL: url.href, DATABASE_DIRECT_URL: '' })('--json', 'migrate');
 }
 
 (isThere ? describe : describe.skip)('PgBouncer', () => {
@@ -58,6 +66,30 @@ async function ask(port: number, namedStatements: 'on' | 'off'): Promise<unknown
         ),
       });
       expect(await ask(pooler.port, 'off')).toEqual([{ one: 1 }]);
+    } finally {
+      await pooler.stop();
+    }
+  });
+
+  test('in transaction mode prevents migrations, which hold a lock of the session', async () => {
+    const pooler = await startPooler(adminUrl, logins());
+    try {
+      const result = await migrate(pooler.port);
+      expect([result.code, result.out]).toEqual([1, '']);
+      expect(JSON.parse(result.err)).toEqual({
+        ok: false,
+        error: 'DATABASE_SETTINGS',
+        msg: expect.stringMatching(/^A pooler in transaction mode .* Set DATABASE_DIRECT_URL .* Nothing was done\.$/),
+      });
+    } finally {
+      await pooler.stop();
+    }
+  });
+
+  test('in session mode lets migrations run', async () => {
+    const pooler = await startPooler(adminUrl, logins(), 'session');
+    try {
+      expect(await migrate(pooler.port)).toMatchObject({ code: 0, err: '' });
     } finally {
       await pooler.stop();
     }
