@@ -9,6 +9,7 @@ import { creditsArg, integerArg, merchantArg, signedCreditsArg } from './argumen
 import type { CliContext } from './cli-context.js';
 import { creditsText, grouped, table } from './format.js';
 import { Projects } from '../projects/projects.js';
+import { repeatableWith } from './unknown-outcome.js';
 
 const limitArg = integerArg(1n, 1000n);
 const entryArg = integerArg(1n, 2n ** 53n - 1n);
@@ -25,7 +26,8 @@ export function addCreditsCommands(program: Command, context: CliContext): void 
       const act = context.actor('top-up');
       await context.operate(async (parts) => {
         const reference = options.ref ?? randomUUID();
-        const booking = await parts.get(Ledger).topUp(id, options.credits, reference, act);
+        const topUp = parts.get(Ledger).topUp(id, options.credits, reference, act);
+        const booking = await repeatableWith(`--ref ${reference}`, topUp);
         printBooking(context, booking, { id, credits: options.credits, reference });
       });
     });
@@ -40,7 +42,8 @@ export function addCreditsCommands(program: Command, context: CliContext): void 
       await context.confirm(`This changes the balance of ${id} by ${creditsText(options.credits)}.`);
       await context.operate(async (parts) => {
         const reference = options.ref ?? randomUUID();
-        const booking = await parts.get(Ledger).adjust(id, options.credits, reference, act);
+        const adjustment = parts.get(Ledger).adjust(id, options.credits, reference, act);
+        const booking = await repeatableWith(`--ref ${reference}`, adjustment);
         printBooking(context, booking, { id, credits: options.credits, reference });
       });
     });

@@ -11,6 +11,7 @@ import { LegEnds } from '../pool/leg-ends.js';
 import { OrderHistory } from '../orders/order-history.js';
 import { Projects } from '../projects/projects.js';
 import { TransferOutlook } from '../simulation/transfer-outlook.js';
+import { repeatableWith } from './unknown-outcome.js';
 import { isInUse } from './order-use.js';
 import { orderEntries, orderTable, detailsJson, detailsText } from './order-text.js';
 
@@ -124,7 +125,10 @@ function addCompensate(orders: Command, context: CliContext): void {
           `This gives ${creditsText(credits)} to project ${found.projectId} for order ${id.toString()}. The project can read the reason.${before}`,
         );
         const wanted = options.number === undefined ? undefined : Number(options.number);
-        const { isNew, number, balanceCredits } = await ledger.compensate(id, credits, act, wanted);
+        const { isNew, number, balanceCredits } = await repeatableWith(
+          `--number ${(wanted ?? count + 1).toString()}`,
+          ledger.compensate(id, credits, act, wanted),
+        );
         const what = `compensation ${number.toString()} of order ${id.toString()}`;
         context.print(
           `${isNew ? `Booked ${creditsText(credits)} as ${what}.` : `Already booked as ${what}; nothing was added.`}\n` +

@@ -6,7 +6,8 @@ import type { Credits } from '../../domain/units.js';
 import { choiceArg, creditsArg, integerArg, merchantArg, signedCreditsArg, sourceArg, switchArg } from './arguments.js';
 import type { CliContext } from './cli-context.js';
 import { SIGNATURE_SCHEMES, type SignatureSchemes } from '../../domain/scopes.js';
-import { usageError } from '../../domain/operator-error.js';
+import { reasonOf } from '../../domain/errors.js';
+import { OperatorError, usageError } from '../../domain/operator-error.js';
 import { overlapArg } from './api-keys.command.js';
 import { creditsText, fields, grouped, table } from './format.js';
 import { madeByKey, madeText } from './made-by-key.js';
@@ -103,9 +104,16 @@ function addCreate(project: Command, context: CliContext): void {
         const projects = parts.get(Projects);
         const ledger = parts.get(Ledger);
         const { id, apiKey } = await projects.create(name, terms, act, options.test === true);
-        // The project exists before the booking: if the booking fails, `credits topup` can follow.
         const credits = options.credits ?? (0n as Credits);
-        if (credits > 0n) await ledger.topUp(id, credits, `project-create:${randomUUID()}`, act);
+        const reference = `project-create:${randomUUID()}`;
+        const bookCredits = async (): Promise<unknown> =>
+          credits > 0n ? ledger.topUp(id, credits, reference, act) : undefined;
+        await bookCredits().catch((error: unknown) => {
+          // The project exists already, and its key is shown only once.
+          context.print(keyText(id, apiKey), { merchant: id, api_key: apiKey });
+          const todo = `The project exists, but its credits may be missing. Run \`credits topup ${id} --credits ${credits.toString()} --ref ${reference}\`: so they are booked only once.`;
+          throw new OperatorError(`${reasonOf(error)}. ${todo}`, 1, 'OUTCOME_UNKNOWN');
+        });
         const view = await projects.get(id);
         context.print(`${projectText(view)}\n\n${keyText(id, apiKey)}`, { ...projectJson(view), api_key: apiKey });
       });

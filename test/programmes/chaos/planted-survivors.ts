@@ -11,6 +11,27 @@ const undeliverable = (title: string): NamedTest => ({
 
 const MONEY: readonly PlantedBug[] = [
   {
+    name: 'a top-up whose answer was lost is to be repeated under another reference',
+    changes: one(
+      'modules/operator/credits.command.ts',
+      'await repeatableWith(`--ref ${reference}`, topUp)',
+      'await repeatableWith(`--ref ${randomUUID()}`, topUp)',
+    ),
+    test: {
+      file: 'integration/operator/cli-lost-answers.test.ts',
+      title: 'names the reference under which a repetition books nothing twice',
+    },
+  },
+  {
+    name: 'verify does not see that a project accepts other sources than an operator set',
+    changes: one(
+      'modules/verify/ledger-act-checks.ts',
+      'WHERE f.value <> to_jsonb(p.allowed_sources) OR s.value',
+      'WHERE s.value',
+    ),
+    test: falsehood('a restored account'),
+  },
+  {
     name: 'a rental that costs as much as burning counts as worth renting',
     changes: one(
       'domain/price.ts',

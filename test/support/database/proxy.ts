@@ -62,3 +62,50 @@ export async function openProxy(targetUrl: string): Promise<Proxy> {
     },
   };
 }
+
+/**
+ * Starts a proxy that loses the answer to one commit: of the first transaction after a statement with this text. The
+ * server has committed, and the process sees a lost connection.
+ */
+export async function openForgetfulProxy(targetUrl: string, text: string): Promise<Pick<Proxy, 'url' | 'close'>> {
+  const target = new URL(targetUrl);
+  const sockets = new Set<Socket>();
+  let isSpent = false;
+  const server = createServer((near) => {
+    const far = connect(Number(target.port), target.hostname);
+    let state: 'open' | 'armed' | 'committing' = 'open';
+    near.on('data', (chunk) => {
+      if (!isSpent && chunk.includes(text)) state = 'armed';
+      if (state === 'armed' && chunk.includes('COMMIT')) state = 'committing';
+      far.write(chunk);
+    });
+    far.on('data', (chunk) => {
+      if (state === 'committing') {
+        isSpent = true;
+        near.destroy();
+      } else near.write(chunk);
+    });
+    for (const [socket, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(socket);
+      socket.on('error', () => other.destroy());
+      socket.on('close', () => {
+        sockets.delete(socket);
+        other.destroy();
+      });
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = new URL(targetUrl);
+  url.hostname = '127.0.0.1';
+  url.port = (server.address() as { port: number }).port.toString();
+  return {
+    url: url.href,
+    close: async () => {
+      sockets.forEach((socket) => socket.destroy());
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
