@@ -9,6 +9,7 @@ import { databaseFaultOf } from '../../platform/database/database-fault.js';
 import { DatabaseHosts } from '../../platform/database/database-hosts.js';
 import type { HostState } from '../../platform/database/host-report.js';
 import { HostsClient } from '../../platform/database/hosts-client.js';
+import { haveOwnSessions, SESSION_ID } from '../../platform/database/own-sessions.js';
 import { pendingMigrations } from '../../platform/database/migrate.js';
 import { fault, ok, warning, type DoctorFinding } from './doctor-finding.js';
 import { checkReplica } from './doctor-replica.js';
@@ -19,21 +20,18 @@ const CLOCK_SKEW_MAX_MS = 2000;
 /** Checks that Postgres answers, is migrated, keeps confirmed commits, and has the same time as this machine. */
 export async function checkDatabase({ database }: Config): Promise<DoctorFinding[]> {
   const hosts = new DatabaseHosts(database.url);
-  const client = new HostsClient({
-    hosts,
-    connectionTimeoutMillis: CONNECT_MS,
-    query_timeout: CONNECT_MS,
-    application_name: 'energy-doctor',
-  });
-  client.on('error', () => undefined);
+  const [client, beside] = [clientOf(hosts), clientOf(hosts)];
   try {
     await client.connect();
+    const shared = database.directUrl === undefined ? await sharedSessionFindings(client, beside) : [];
     const findings = [
       ...(await readDatabase(client)),
       ...hostFindings(hosts),
-      ...(await poolerFindings(client, database)),
+      ...(database.directUrl === undefined ? shared : await poolerFindings(client, database)),
       ...(await checkReplica(client, database)),
     ];
+    // Migrations are read under a lock of the session.
+    if (shared.length > 0) return findings;
     const pending = await pendingMigrations(database.directUrl ?? database.url);
     findings.push(
       pending.length === 0
@@ -45,18 +43,34 @@ export async function checkDatabase({ database }: Config): Promise<DoctorFinding
     const { problem, remedy } = databaseFaultOf(error);
     return [fault('database', `${problem}.`, `${remedy[0]?.toUpperCase() ?? ''}${remedy.slice(1)}.`)];
   } finally {
-    await client.end().catch(() => undefined);
+    await Promise.all([client, beside].map((each) => each.end().catch(() => undefined)));
   }
+}
+
+function clientOf(hosts: DatabaseHosts): HostsClient {
+  const limits = { connectionTimeoutMillis: CONNECT_MS, query_timeout: CONNECT_MS };
+  const client = new HostsClient({ hosts, ...limits, application_name: 'energy-doctor' });
+  client.on('error', () => undefined);
+  return client;
+}
+
+/** Finds a pooler in transaction mode that nothing bypasses. */
+async function sharedSessionFindings(client: pg.Client, beside: pg.Client): Promise<DoctorFinding[]> {
+  await beside.connect();
+  const asks = [client, beside].map((each) => async () => {
+    const { rows } = await each.query<{ pid: number }>(SESSION_ID);
+    return rows[0]?.pid ?? 0;
+  });
+  if (await haveOwnSessions(asks)) return [];
+  const says = 'A pooler in transaction mode serves DATABASE_URL, and loses announcements and the lock of migrations.';
+  const todo = 'Set DATABASE_DIRECT_URL to the database itself, for every process (docs/high-availability.md).';
+  return [fault('pooler', says, todo)];
 }
 
 const LIMITS = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'];
 
 /** Checks a pooler: settings that it must apply instead of the process, and features that it would break. */
-async function poolerFindings(
-  client: pg.Client,
-  { directUrl, namedStatements }: DatabaseSettings,
-): Promise<DoctorFinding[]> {
-  if (directUrl === undefined) return [];
+async function poolerFindings(client: pg.Client, { namedStatements }: DatabaseSettings): Promise<DoctorFinding[]> {
   const { rows } = await client.query<{ name: string }>(
     `SELECT name FROM pg_settings WHERE name = ANY ($1) AND setting = '0' ORDER BY name`,
     [LIMITS],
@@ -154,10 +168,10 @@ export async function checkRedis({ redis: settings }: Config): Promise<DoctorFin
     // The ready check uses INFO, which a user without dangerous commands may not run. The doctor does not need it.
     enableReadyCheck: false,
   });
-  let cause: unknown;
+  let cause: Error | undefined;
   // A refused connect() itself reports only a closed connection. A refused database number does not fail it: the
   // connection then uses database 0.
-  redis.on('error', (error) => (cause = error));
+  redis.on('error', (error: Error) => (cause = error));
   try {
     await withDeadline(redis.connect(), CONNECT_MS, 'connecting to Redis');
     await redis.ping();

@@ -6,7 +6,7 @@ import { createDataSource, START_CONNECT_LIMIT_MS, type MigrationClass } from '.
 import { Database, sqlStateOf, type Queryable } from './database.js';
 import { type HeldSealers } from '../support/sealers.js';
 import { writeCanaries } from './key-canaries.js';
-import { assertOwnSessions } from './own-sessions.js';
+import { assertOwnSessions, SESSION_ID } from './own-sessions.js';
 import { OWNER, planGrants, planRoles, usesRoles, type Login } from './roles.js';
 import { planPolicies } from './row-policies.js';
 
@@ -50,7 +50,11 @@ async function withMigrations<T>(
   const lock = source.createQueryRunner();
   const beside = source.createQueryRunner();
   try {
-    await assertOwnSessions([lock, beside]).finally(() => beside.release());
+    const asks = [lock, beside].map((runner) => async () => {
+      const [row] = (await runner.query(SESSION_ID)) as { pid: number }[];
+      return row?.pid ?? 0;
+    });
+    await assertOwnSessions(asks).finally(() => beside.release());
     await lock.query('SET lock_timeout = 0');
     await lock.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
     return await work(source);

@@ -1,27 +1,24 @@
-/** Checks that each connection keeps a session of its own. A pooler in transaction mode hands one to several clients. */
+/** Tells if each connection keeps a session of its own. A pooler in transaction mode hands one to several clients. */
 import { StartError } from '../../domain/errors.js';
 
-interface Client {
-  query(text: string): Promise<unknown>;
-}
-
+/** The statement that `asks` send; each resolves with its answer. */
+export const SESSION_ID = 'SELECT pg_backend_pid() AS pid';
 /** One round shows a pooler that hands out the last returned session; more are for one that takes turns. */
 const ROUNDS = 4;
 
-/**
- * Throws StartError if two open connections are served by the same session, or one by several: a lock or a setting of
- * the session would then be lost, or belong to other clients.
- */
-export async function assertOwnSessions(clients: readonly Client[]): Promise<void> {
-  const served = clients.map(() => new Set<number>());
+/** Returns true unless two open connections are served by the same session, or one by several. */
+export async function haveOwnSessions(asks: readonly (() => Promise<number>)[]): Promise<boolean> {
+  const served = asks.map(() => new Set<number>());
   for (let round = 1; round <= ROUNDS; round += 1) {
-    for (const [index, client] of clients.entries()) {
-      const [row] = (await client.query('SELECT pg_backend_pid() AS pid')) as { pid: number }[];
-      if (row !== undefined) served[index]?.add(row.pid);
-    }
+    for (const [index, ask] of asks.entries()) served[index]?.add(await ask());
   }
   const sessions = new Set(served.flatMap((pids) => [...pids]));
-  if (sessions.size === clients.length && served.every((pids) => pids.size === 1)) return;
+  return sessions.size === asks.length && served.every((pids) => pids.size === 1);
+}
+
+/** Throws StartError if a lock or a setting of the session would be lost, or belong to other clients. */
+export async function assertOwnSessions(asks: readonly (() => Promise<number>)[]): Promise<void> {
+  if (await haveOwnSessions(asks)) return;
   throw new StartError(
     'DATABASE_SETTINGS',
     'A pooler in transaction mode is between this process and Postgres, and migrations need a session of their own. ' +

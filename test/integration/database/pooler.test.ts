@@ -46,11 +46,18 @@ async function ask(port: number, namedStatements: 'on' | 'off'): Promise<unknown
   }
 }
 
-async function migrate(port: number): Promise<CliResult> {
+/** Runs a command that reaches the database only through the pooler. */
+async function run(port: number, ...command: string[]): Promise<CliResult> {
   const url = new URL(database.url);
   url.host = new URL(adminUrl).host;
   url.port = port.toString();
-  return cliWith({ ...settings(database.url), DATABASE_URL: url.href, DATABASE_DIRECT_URL: '' })('--json', 'migrate');
+  const env = {
+    ...settings(database.url),
+    DATABASE_URL: url.href,
+    DATABASE_DIRECT_URL: '',
+    PG_NAMED_STATEMENTS: 'off',
+  };
+  return cliWith(env)('--json', ...command);
 }
 
 (isThere ? describe : describe.skip)('PgBouncer', () => {
@@ -74,7 +81,7 @@ async function migrate(port: number): Promise<CliResult> {
   test('in transaction mode prevents migrations, which hold a lock of the session', async () => {
     const pooler = await startPooler(adminUrl, logins());
     try {
-      const result = await migrate(pooler.port);
+      const result = await run(pooler.port, 'migrate');
       expect([result.code, result.out]).toEqual([1, '']);
       expect(JSON.parse(result.err)).toEqual({
         ok: false,
@@ -86,10 +93,25 @@ async function migrate(port: number): Promise<CliResult> {
     }
   });
 
+  test('in transaction mode is a finding of the doctor until something bypasses it', async () => {
+    const pooler = await startPooler(adminUrl, logins());
+    try {
+      const { findings } = (await run(pooler.port, 'doctor', '--patience', '1')).json() as { findings: unknown[] };
+      expect(findings).toContainEqual({
+        check: 'pooler',
+        state: 'fault',
+        says: expect.stringMatching(/^A pooler in transaction mode serves DATABASE_URL/),
+        todo: expect.stringMatching(/^Set DATABASE_DIRECT_URL /),
+      });
+    } finally {
+      await pooler.stop();
+    }
+  });
+
   test('in session mode lets migrations run', async () => {
     const pooler = await startPooler(adminUrl, logins(), 'session');
     try {
-      expect(await migrate(pooler.port)).toMatchObject({ code: 0, err: '' });
+      expect(await run(pooler.port, 'migrate')).toMatchObject({ code: 0, err: '' });
     } finally {
       await pooler.stop();
     }
