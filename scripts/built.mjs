@@ -82,7 +82,7 @@ function killGroup(pid, signal) {
   }
 }
 
-/** Waits until no other command builds: two builds at once would mix their files. */
+/** Waits until no other command builds: concurrent builds would mix their files. */
 async function lockBuild() {
   const own = `${lock}.${process.pid}`;
   mkdirSync(dirname(lock), { recursive: true });
@@ -117,7 +117,7 @@ if (isStale()) {
   await lockBuild();
   const unlock = () => rmSync(lock, { force: true });
   process.once('exit', unlock);
-  // The other command may have built everything.
+  // The other command may have built it already.
   if (isStale()) await build();
   process.off('exit', unlock);
   unlock();
