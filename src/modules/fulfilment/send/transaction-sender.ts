@@ -200,7 +200,8 @@ export class TransactionSender {
     unsigned: readonly Unsigned[],
   ): Promise<{ readonly fresh: readonly Signed[]; readonly stuck: readonly ClaimedOrder[] }> {
     const results = await Promise.all(unsigned.map(async (item) => this.sign(item)));
-    const fresh = results.flatMap((result) => ('signature' in result ? result : []));
+    // A recorded transaction has the member `signature` even while it has none.
+    const fresh = results.flatMap((result) => ('error' in result ? [] : result));
     const failed = results.flatMap((result) => ('error' in result ? result : []));
     await this.walletHealth.recordSigned(fresh.flatMap(({ leg }) => (leg.signFailures > 0 ? leg.walletId : [])));
     const paused = await this.walletHealth.recordSignFailures(
