@@ -108,15 +108,17 @@ export class DelegationCheck {
   private async suspectsAt(wallet: WalletRow, resource: Resource): Promise<readonly Suspect[]> {
     const odd = await this.client.pool.ask('a wallet’s delegations', async (node) => {
       const every = { receiver: null, resource, leastHeight: 0n };
+      // The list of receivers is that of both resources.
+      const other = await expectedOf(this.database, node, wallet.id, { ...every, resource: otherThan(resource) });
       const expected = await expectedOf(this.database, node, wallet.id, every);
       const total = await solidDelegatedSun(node, wallet.address, resource);
-      // The list of receivers is that of both resources.
       if (resource === 'BANDWIDTH' && total === 0n && expected.size === 0) return [];
       const receivers = await solidReceivers(node, wallet.address);
+      const unexpected = [...receivers].filter((receiver) => !expected.has(receiver) && !other.has(receiver));
       const pairs = new Set([...expected.keys(), ...receivers]);
       this.pairs += pairs.size;
-      if (this.depth === 'suspicious') return suspectsOf(expected, total, receivers, pairs);
-      const suspects = suspectsOf(expected, total, receivers, pairs);
+      const suspects = isSumWithin(expected, total) ? [...missingFrom(receivers, expected), ...unexpected] : [...pairs];
+      if (this.depth === 'suspicious') return suspects;
       if (suspects.length > 0) return suspects;
       await forEachConcurrently(sampleOf([...pairs], this.perWallet), PAIRS_AT_ONCE, async (receiver) => {
         this.read += 1;
@@ -162,9 +164,9 @@ export class DelegationCheck {
     // The chain's sum may or may not include pending transactions.
     const amountMost = isExcess ? onChain - certain : onChain - certain - moving;
     const traits = { walletId: wallet.id, amount, amountMost };
-    this.findings.push(
-      findingOf({ check: CHECK, rule: RULE, subject: `${wallet.address} → ${receiver}`, facts, ...traits }),
-    );
+    // An explanation of one resource must not cover the other.
+    const subject = `${wallet.address} → ${receiver}${resource === 'BANDWIDTH' ? ' (bandwidth)' : ''}`;
+    this.findings.push(findingOf({ check: CHECK, rule: RULE, subject, facts, ...traits }));
   }
 }
 
@@ -221,20 +223,18 @@ function sampleOf(pairs: readonly string[], max: number): readonly string[] {
   return [...pairs.slice(start), ...pairs.slice(0, start)].slice(0, max);
 }
 
-/** Returns the receivers to read individually, given a wallet's sum and list; none if both agree with the records. */
-function suspectsOf(
-  expected: ReadonlyMap<string, Expected>,
-  total: bigint,
-  receivers: ReadonlySet<string>,
-  pairs: ReadonlySet<string>,
-): string[] {
+const otherThan = (resource: Resource): Resource => (resource === 'ENERGY' ? 'BANDWIDTH' : 'ENERGY');
+
+function isSumWithin(expected: ReadonlyMap<string, Expected>, total: bigint): boolean {
   let [certain, moving] = [0n, 0n];
-  const odd: string[] = [];
-  for (const [receiver, sums] of expected) {
+  for (const sums of expected.values()) {
     certain += sums.certain;
     moving += sums.moving;
-    if (sums.certain > 0n && !receivers.has(receiver)) odd.push(receiver);
   }
-  for (const receiver of receivers) if (!expected.has(receiver)) odd.push(receiver);
-  return total < certain || total > certain + moving ? [...pairs] : odd;
+  return isWithin({ certain, moving }, total);
+}
+
+/** Returns the receivers with a final delegation in the records that the chain does not list. */
+function missingFrom(receivers: ReadonlySet<string>, expected: ReadonlyMap<string, Expected>): string[] {
+  return [...expected].flatMap(([receiver, { certain }]) => (certain > 0n && !receivers.has(receiver) ? receiver : []));
 }
