@@ -74,7 +74,8 @@ export class DeliveryCheck {
    * Returns the reason of a refund, as a sentence for the caller. No transaction of the order can be included any more.
    */
   async findRefundReason(order: ClaimedOrder): Promise<string> {
-    const activation = order.legs.find(({ kind }) => kind === 'activation');
+    // After a move to another wallet only the last one may be on chain.
+    const activation = order.legs.findLast(({ kind }) => kind === 'activation');
     const failed = order.kind === 'activation' ? NOT_ACTIVATED : refundReasonOf(order);
     if (activation === undefined) return failed;
     if (liveTx(activation, 'activate') !== undefined) return ACTIVATION_KEPT;
