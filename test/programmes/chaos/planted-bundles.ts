@@ -1,5 +1,5 @@
 // Planted bugs for the second resource of an order: bandwidth beside energy.
-import { ENDING, one, ORDERS, type NamedTest, type PlantedBug } from './planted-bug.js';
+import { ENDING, one, ORDERS, SENDER, type NamedTest, type PlantedBug } from './planted-bug.js';
 
 const RUNNING = 'modules/fulfilment/plan/running-rentals.ts';
 
@@ -7,6 +7,8 @@ const runningBundles = (title: string): NamedTest => ({
   file: 'integration/fulfilment/running-bundles.test.ts',
   title,
 });
+
+const inParts = (title: string): NamedTest => ({ file: 'integration/fulfilment/bundles-in-parts.test.ts', title });
 
 export const PLANTED_IN_BUNDLES: readonly PlantedBug[] = [
   {
@@ -48,5 +50,51 @@ export const PLANTED_IN_BUNDLES: readonly PlantedBug[] = [
       'order.legs.filter((leg) => leg.isTopUp).length',
     ),
     test: { file: 'unit/pool/energy-ratio.test.ts', title: 'has a limit of top-ups and an end of its own' },
+  },
+  {
+    name: 'a transaction that could not be signed again counts as signed',
+    changes: one(
+      SENDER,
+      "results.flatMap((result) => ('error' in result ? [] : result))",
+      "results.flatMap((result) => ('signature' in result ? result : []))",
+    ),
+    test: inParts('moves the unsent parts of a wallet whose key fails to the other wallet'),
+  },
+  {
+    name: 'a foreign act on bandwidth ends a delegation of energy',
+    changes: one(
+      'modules/reconciliation/foreign-undelegations.ts',
+      'act.block_number, delegationKind(act.resource)]',
+      `act.block_number, 'rental']`,
+    ),
+    test: inParts('keeps its energy when the owner takes the bandwidth back, and is reclaimed without it'),
+  },
+  {
+    name: 'an explanation of energy covers bandwidth of the same pair',
+    changes: one('modules/verify/delegation-check.ts', "${resource === 'BANDWIDTH' ? ' (bandwidth)' : ''}", ''),
+    test: inParts('tells a mismatch of bandwidth from one of energy, and reclaims the owner’s delegations of both'),
+  },
+  {
+    name: 'every receiver of energy is read again for bandwidth',
+    changes: one(
+      'modules/verify/delegation-check.ts',
+      '!expected.has(receiver) && !other.has(receiver)',
+      '!expected.has(receiver)',
+    ),
+    test: inParts('reads no pair again because its receiver has only the other resource'),
+  },
+  {
+    name: 'a lost act on bandwidth is given to a leg of energy',
+    changes: one(
+      'modules/reconciliation/backup-recovery.ts',
+      `type === CREATE_ACCOUNT_TYPE ? 'activation' : delegationKind(resource)`,
+      `type === CREATE_ACCOUNT_TYPE ? 'activation' : resource === 'ENERGY' ? delegationKind(resource) : 'rental'`,
+    ),
+    test: inParts('finds a delivery of bandwidth again that a restored backup lacks, and delivers it once'),
+  },
+  {
+    name: 'the reason of a refund is that of a leg that was moved',
+    changes: one('modules/fulfilment/plan/delivery-check.ts', 'order.legs.findLast(', 'order.legs.find('),
+    test: inParts('says of an activation that another wallet took over that it was made'),
   },
 ];

@@ -8,22 +8,40 @@ import { findingsOf } from '../../../src/modules/verify/finding.js';
 import { verifyRecords } from '../../../src/modules/verify/verify.js';
 import { priceBandwidth } from '../api/bandwidth-sale.js';
 import { keepSelling } from '../api/factory.js';
-import { actAs } from '../chain/order-chain.js';
-import { api, customer, devnet, mine, openFixture, pool, type SteppedWorker } from './fulfilment-fixture.js';
+import { actAs, type Owner } from '../chain/order-chain.js';
+import {
+  api,
+  customer,
+  devnet,
+  mine,
+  openFixture,
+  openFixtureWithTwoWallets,
+  pool,
+  second,
+  type SteppedWorker,
+} from './fulfilment-fixture.js';
 
 const TRX = 1_000_000;
 const SPARE_TRX = 200_000;
 const BANDWIDTH_STAKED_TRX = 100_000;
+const MARKET = { MARKET_REFRESH_SEC: '1' };
 
 export async function openBundleFixture(): Promise<void> {
-  await openFixture(BigInt(SPARE_TRX * TRX), { MARKET_REFRESH_SEC: '1' });
-  await stakeForBandwidth();
+  await openFixture(BigInt(SPARE_TRX * TRX), MARKET);
+  await stakeForBandwidth(pool, BANDWIDTH_STAKED_TRX);
   await priceBandwidth(api);
 }
 
-async function stakeForBandwidth(): Promise<void> {
-  const body = { owner_address: pool.address, frozen_balance: BANDWIDTH_STAKED_TRX * TRX, resource: 'BANDWIDTH' };
-  await actAs(devnet.fullUrl, pool, 'freezebalancev2', body);
+/** Two wallets with so much stake for bandwidth that 10,000 units are several TRX, which can be split. */
+export async function openBundleFixtureWithTwoWallets(): Promise<void> {
+  await openFixtureWithTwoWallets(MARKET, false, BigInt(30_000_000 * TRX));
+  for (const wallet of [pool, second]) await stakeForBandwidth(wallet, 20_000_000);
+  await priceBandwidth(api);
+}
+
+async function stakeForBandwidth(wallet: Owner, trx: number): Promise<void> {
+  const body = { owner_address: wallet.address, frozen_balance: trx * TRX, resource: 'BANDWIDTH' };
+  await actAs(devnet.fullUrl, wallet, 'freezebalancev2', body);
   await mine(3);
 }
 
@@ -140,11 +158,15 @@ export async function spentToday(): Promise<bigint> {
   return row!.credits;
 }
 
-/** Returns the stake of a resource that the pool has delegated to the receiver on chain. */
-export async function delegatedOnChain(receiver: string, resource: 'energy' | 'bandwidth'): Promise<number> {
+/** Returns the stake of a resource that a wallet has delegated to the receiver on chain. */
+export async function delegatedOnChain(
+  receiver: string,
+  resource: 'energy' | 'bandwidth',
+  wallet = pool,
+): Promise<number> {
   const answer = await fetch(`${devnet.fullUrl}/wallet/getdelegatedresourcev2`, {
     method: 'POST',
-    body: JSON.stringify({ fromAddress: pool.address, toAddress: receiver, visible: true }),
+    body: JSON.stringify({ fromAddress: wallet.address, toAddress: receiver, visible: true }),
   });
   const { delegatedResource: rows = [] } = (await answer.json()) as { delegatedResource?: Record<string, number>[] };
   return rows.reduce((sum, row) => sum + (row[`frozen_balance_for_${resource}`] ?? 0), 0);

@@ -232,8 +232,11 @@ async function stakeNow(owner: Owner, amount: bigint): Promise<void> {
 /** `spareSun`: TRX that the pool wallet holds beside its stake, in sun, to burn for bandwidth. */
 export const openFixture = (spareSun = SPARE_SUN, extra: Record<string, string> = {}): Promise<void> =>
   open({ spareSun, extra });
-export const openFixtureWithTwoWallets = (extra: Record<string, string> = {}, withCalls = false): Promise<void> =>
-  open({ withSecond: true, extra, withCalls });
+export const openFixtureWithTwoWallets = (
+  extra: Record<string, string> = {},
+  withCalls = false,
+  spareSun = SPARE_SUN,
+): Promise<void> => open({ withSecond: true, extra, withCalls, spareSun });
 /** `extra` adds settings for the API and all workers. */
 export const openFixtureWith = (extra: Record<string, string>): Promise<void> => open({ extra });
 export const openFixtureWithCalls = (extra: Record<string, string> = {}): Promise<void> =>
@@ -259,7 +262,7 @@ async function open({
       timestamp: YEARS_AGO_MS,
       accounts: [
         { address: pool.address, balance: (STAKE_SUN + spareSun).toString() },
-        { address: second.address, balance: (SECOND_SUN + 1_000_000_000n).toString() },
+        { address: second.address, balance: (SECOND_SUN + spareSun).toString() },
         ...[activation.address, ...(withToken ? [] : [token]), ...receivers].map((address) => ({
           address,
           balance: 1000 * SUN_PER_TRX,
