@@ -23,7 +23,7 @@ beforeAll(async () => {
   cluster = await openCluster();
   await cluster.database.query(`UPDATE price_row SET sun_per_bandwidth = 700`);
   await cluster.order(DELIVERED, 'delivered');
-  const parts = { receive_address: newOwner().address, bandwidth: 345, activate: true };
+  const parts = { receive_address: newOwner().address, bandwidth: 1000, activate: true };
   await cluster.order(BUNDLE, 'delivered', parts);
   await cluster.losing(() => cluster.order(REFUNDED, 'refunded'));
   await refuseOne();

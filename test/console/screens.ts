@@ -25,7 +25,7 @@ const operator = (path: string) => (cluster: ConsoleCluster) =>
 export const DELIVERED = 'payout-2026-11-24';
 export const REFUNDED = 'payout-2026-11-23';
 /** The key of one with bandwidth and an activation. */
-export const BUNDLE = 'first-payout-2026-11-24';
+export const BUNDLE = 'payout-2026-11-25';
 
 export const SCREENS: readonly Screen[] = [
   { name: 'sign-in', url: ({ merchant }) => `${merchant}/`, ready: heading('Sign in') },

@@ -13,7 +13,8 @@ export const POOL = {
     balance: 'Balance',
     read: 'Last read',
   },
-  forBandwidth: 'for bandwidth',
+  bandwidth: 'Stake for bandwidth',
+  bandwidthNote: 'Free is what can be sold now: nothing while bandwidth has no price.',
   roles: { pool: 'Rents energy out', activation: 'Activates accounts' },
   forecast: 'Capacity forecast',
   forecastNote:

@@ -29,6 +29,7 @@ export const ORDERS = {
   forTime: (span: string) => `for ${span}`,
   bandwidth: (units: string) => `${units} bandwidth`,
   activation: 'activation',
+  withParts: (parts: string) => `with ${parts}`,
   attention: 'Needs attention',
 } as const;
 

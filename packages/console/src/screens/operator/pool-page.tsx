@@ -18,31 +18,20 @@ const ACTIVE = 'active';
 type Wallet = PoolShape['wallets'][number];
 const whole = (sun: number) => <span className="one-line">{trxRound(sun)}</span>;
 
-type Figure = keyof NonNullable<Wallet['bandwidth']>;
-
-/** Shows a figure of the stake for energy, and below it that of the stake for bandwidth, if there is any. */
-const both = (figure: Figure) =>
-  function Both({ [figure]: sun, bandwidth }: Wallet) {
-    return (
-      <>
-        {whole(sun)}
-        {bandwidth !== undefined && (
-          <p className="dim">
-            {whole(bandwidth[figure])} {POOL.forBandwidth}
-          </p>
-        )}
-      </>
-    );
-  };
-
 const titles = POOL.columns;
+const address = (text: string) => <Groups text={text} name={titles.wallet} withoutCopy isOneLine />;
 const WALLETS: readonly Column<Wallet>[] = [
   {
     title: titles.wallet,
-    cell: ({ address, role }) => (
+    cell: ({ address: wallet, role, read_at: at }) => (
       <>
-        <Groups text={address} name={titles.wallet} isOneLine />
+        {address(wallet)}
         <p className="dim">{POOL.roles[role]}</p>
+        {at !== undefined && (
+          <p className="dim">
+            {titles.read} <Moment at={at} />
+          </p>
+        )}
       </>
     ),
   },
@@ -59,13 +48,35 @@ const WALLETS: readonly Column<Wallet>[] = [
       </>
     ),
   },
-  { title: titles.staked, cell: both('staked_sun'), isFigure: true },
-  { title: titles.sold, cell: both('delegated_sun'), isFigure: true },
-  { title: titles.reserved, cell: both('reserved_sun'), isFigure: true },
-  { title: titles.free, cell: both('free_sun'), isFigure: true },
+  { title: titles.staked, cell: ({ staked_sun: sun }) => whole(sun), isFigure: true },
+  { title: titles.sold, cell: ({ delegated_sun: sun }) => whole(sun), isFigure: true },
+  { title: titles.free, cell: ({ free_sun: sun }) => whole(sun), isFigure: true },
   { title: titles.balance, cell: ({ balance_sun: sun }) => whole(sun), isFigure: true },
-  { title: titles.read, cell: ({ read_at: at }) => (at === undefined ? '–' : <Moment at={at} />) },
 ];
+
+interface ForBandwidth extends NonNullable<Wallet['bandwidth']> {
+  readonly wallet: string;
+}
+
+const BANDWIDTH: readonly Column<ForBandwidth>[] = [
+  { title: titles.wallet, cell: ({ wallet }) => address(wallet) },
+  { title: titles.staked, cell: ({ staked_sun: sun }) => whole(sun), isFigure: true },
+  { title: titles.sold, cell: ({ delegated_sun: sun }) => whole(sun), isFigure: true },
+  { title: titles.reserved, cell: ({ reserved_sun: sun }) => whole(sun), isFigure: true },
+  { title: titles.free, cell: ({ free_sun: sun }) => whole(sun), isFigure: true },
+];
+
+function Bandwidth({ wallets }: Pick<PoolShape, 'wallets'>) {
+  const items = wallets.flatMap(({ address: wallet, bandwidth }) =>
+    bandwidth === undefined ? [] : [{ wallet, ...bandwidth }],
+  );
+  if (items.length === 0) return null;
+  return (
+    <Section title={POOL.bandwidth} note={POOL.bandwidthNote}>
+      <Lines caption={POOL.bandwidth} columns={BANDWIDTH} items={items} keyOf={({ wallet }) => wallet} />
+    </Section>
+  );
+}
 
 const hours = POOL.forecastColumns;
 const FORECAST: readonly Column<PoolShape['forecast'][number]>[] = [
@@ -108,8 +119,9 @@ export function PoolPage() {
         {({ wallets, forecast }) => (
           <>
             <Section title={POOL.wallets}>
-              <Lines caption={POOL.caption} columns={WALLETS} items={wallets} keyOf={({ address }) => address} />
+              <Lines caption={POOL.caption} columns={WALLETS} items={wallets} keyOf={(one) => one.address} />
             </Section>
+            <Bandwidth wallets={wallets} />
             {forecast.length > 0 && (
               <Section title={POOL.forecast} note={POOL.forecastNote}>
                 <Coming forecast={forecast} />

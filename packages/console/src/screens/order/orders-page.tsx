@@ -91,6 +91,15 @@ function NewPill({ path, filter, since, onShow }: PillProps) {
 
 const titles = ORDERS.columns;
 
+/** The parts beside energy, in the widest column: the others have no room for them. */
+function FurtherParts({ order: { bandwidth, activates } }: { readonly order: OrderLine }) {
+  const parts = [
+    ...(bandwidth === undefined ? [] : [ORDERS.bandwidth(grouped(bandwidth))]),
+    ...(activates === true ? [ORDERS.activation] : []),
+  ];
+  return parts.length === 0 ? null : <p className="dim">{ORDERS.withParts(parts.join(', '))}</p>;
+}
+
 export function orderColumns<Line extends OrderLine>(projectOf: string | ((line: Line) => string)): Column<Line>[] {
   return [
     {
@@ -107,15 +116,18 @@ export function orderColumns<Line extends OrderLine>(projectOf: string | ((line:
     { title: titles.status, cell: (order) => <OrderStatus order={order} /> },
     {
       title: titles.receiver,
-      cell: (order) => <Groups text={order.receive_address} name={titles.receiver} withoutCopy isOneLine />,
+      cell: (order) => (
+        <>
+          <Groups text={order.receive_address} name={titles.receiver} withoutCopy isOneLine />
+          <FurtherParts order={order} />
+        </>
+      ),
     },
     {
       title: titles.energy,
-      cell: ({ energy, bandwidth, activates, duration_sec: duration }) => (
+      cell: ({ energy, duration_sec: duration }) => (
         <>
           {energy === undefined ? '–' : grouped(energy)}{' '}
-          {bandwidth !== undefined && <span className="dim one-line">+ {ORDERS.bandwidth(grouped(bandwidth))}</span>}{' '}
-          {activates === true && <span className="dim one-line">+ {ORDERS.activation}</span>}{' '}
           {duration !== undefined && <span className="dim one-line">{ORDERS.forTime(span(duration))}</span>}
         </>
       ),
