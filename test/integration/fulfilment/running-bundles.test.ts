@@ -34,7 +34,7 @@ const receiver = receivers[0]!;
 
 beforeAll(async () => {
   await openBundleFixture();
-  await stakeElsewhere(9_900_000);
+  await stakeElsewhere(4_900_000);
 }, START_LIMIT_MS);
 beforeEach(async () => {
   const { totalNetWeight } = await resources();
@@ -112,6 +112,23 @@ it('is topped up with bandwidth alone when the stake for bandwidth grows, and al
   expect(await bundleOf(key)).toEqual(before);
   expect(await worker.topUp()).toBe(0);
   expect(await faults()).toEqual([]);
+  await runOut(worker, key);
+});
+
+it('gets a further leg of bandwidth alone when only the bandwidth of a delivery is less than was sold', async () => {
+  const worker = await SteppedWorker.open();
+  await worker.followChain();
+  const key = await buyBundle({ receiver, bandwidth: BANDWIDTH, durationSec: DURATION_SEC }, worker);
+  await networkDoubles(worker);
+  await worker.advance();
+  await step(worker);
+  expect(await bundleOf(key)).toMatchObject({ status: 'placed', delivered_bandwidth: null });
+  await step(worker, SOLID_LAG + 4);
+  expect(await legsOf(key)).toEqual(['rental active', 'bandwidth active', 'bandwidth active']);
+  const delivered = await bundleOf(key);
+  expect(delivered).toMatchObject({ status: 'delivered', settled: true });
+  expect(delivered.delivered_bandwidth).toBeGreaterThanOrEqual(BigInt(BANDWIDTH));
+  expect(await worker.topUp()).toBe(0);
   await runOut(worker, key);
 });
 
