@@ -184,8 +184,13 @@ mkdir "$dir/units/energy-rental-api@3000.service.d"
 cp docker/systemd/energy-rental-deposits.conf "$dir/units/energy-rental-api@3000.service.d/deposits.conf"
 mkdir "$dir/units/energy-rental-worker@3000.service.d"
 cp docker/systemd/energy-rental-worker-pool-keys.conf "$dir/units/energy-rental-worker@3000.service.d/pool-keys.conf"
+mkdir "$dir/units/energy-rental-sender@3000.service.d"
+for process in api worker sender; do
+  cp "docker/systemd/energy-rental-$process-previous-keys.conf" "$dir/units/energy-rental-$process@3000.service.d/previous-keys.conf"
+done
 for audience in merchant operator; do
   mkdir "$dir/units/energy-rental-console-$audience.service.d"
+  cp docker/systemd/energy-rental-console-previous-keys.conf "$dir/units/energy-rental-console-$audience.service.d/previous-keys.conf"
   cp docker/systemd/energy-rental-console-mail.conf "$dir/units/energy-rental-console-$audience.service.d/mail.conf"
   cp docker/systemd/energy-rental-deposits.conf "$dir/units/energy-rental-console-$audience.service.d/deposits.conf"
 done

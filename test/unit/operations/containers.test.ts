@@ -256,6 +256,10 @@ test('each unit gives its process exactly the keys that it needs', () => {
   const given = (file: string): string[] =>
     [...read(`docker/systemd/${file}`).matchAll(/([A-Z_]+)_FILE=%d/g)].map(([, name]) => name!).sort();
   const sealKeys = (role: Role): string[] => PURPOSES_OF[role].map((purpose) => SEAL_KEY_SETTINGS[purpose]);
+  const previousKeys = (role: Role): string[] =>
+    sealKeys(role)
+      .map((name) => `${name}_PREVIOUS`)
+      .sort();
   const stores = ['DATABASE_URL', 'REDIS_URL'];
   expect(given('energy-rental-api@.service')).toEqual([...stores, ...sealKeys('api')].sort());
   // The worker signs through the signer. The drop-in is for installations without one.
@@ -267,6 +271,10 @@ test('each unit gives its process exactly the keys that it needs', () => {
     const unit = `energy-rental-console-${audience}.service`;
     expect(given(unit)).toEqual(['DATABASE_URL', 'SEAL_KEY_SECOND_FACTORS']);
   }
+  expect(given('energy-rental-api-previous-keys.conf')).toEqual(previousKeys('api'));
+  expect(given('energy-rental-worker-previous-keys.conf')).toEqual(previousKeys('worker'));
+  expect(given('energy-rental-sender-previous-keys.conf')).toEqual(['SEAL_KEY_WEBHOOKS_PREVIOUS']);
+  expect(given('energy-rental-console-previous-keys.conf')).toEqual(['SEAL_KEY_SECOND_FACTORS_PREVIOUS']);
   expect(given('energy-rental-console-mail.conf')).toEqual(['SMTP_URL']);
   expect(given('energy-rental-deposits.conf')).toEqual(['DEPOSIT_XPUB']);
   expect(given('energy-rental-backup.service')).toEqual(['DATABASE_URL']);
