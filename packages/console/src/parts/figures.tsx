@@ -1,17 +1,8 @@
 /** Amounts, times and addresses in the format of every page. */
+import { Fragment } from 'react';
 import { creditsText, usd, usdExact, type Whole } from '../format/money.js';
 import { inGroups } from '../format/address.js';
-import {
-  isDayOfUtc,
-  isInUtc,
-  isSameDay,
-  localClock,
-  localDay,
-  utcClock,
-  utcDay,
-  utcMoment,
-  zoneAt,
-} from '../format/time.js';
+import { isDayOfUtc, isInUtc, isSameDay, localClock, localDay, utcClock, utcDay, zoneAt } from '../format/time.js';
 import { COMMON } from '../text/common.js';
 import { CopyButton } from './copy.js';
 import { useTimeChoice } from './time-choice.js';
@@ -61,7 +52,12 @@ export function Moment({ at, clock }: MomentProps) {
           </span>{' '}
         </>
       )}
-      {isUtc && <span {...(isLocal && { className: 'dim' })}>{utcText(moment, isLocal)}</span>}{' '}
+      {isUtc &&
+        utcParts(moment, isLocal).map((part) => (
+          <Fragment key={part}>
+            <span {...(isLocal && { className: 'dim' })}>{part}</span>{' '}
+          </Fragment>
+        ))}
       {clock !== undefined && (
         <span className="dim">{`(${clock === 'chain' ? COMMON.chainClock : COMMON.ourClock})`}</span>
       )}
@@ -70,9 +66,9 @@ export function Moment({ at, clock }: MomentProps) {
 }
 
 /** Leaves out the date where the local time beside it has the same one, and alone if it is today's. */
-function utcText(moment: Date, isBesideLocal: boolean): string {
+function utcParts(moment: Date, isBesideLocal: boolean): readonly string[] {
   const isClear = isBesideLocal ? isDayOfUtc(moment) : utcDay(moment) === utcDay(new Date());
-  return isClear ? utcClock(moment) : utcMoment(moment);
+  return [...(isClear ? [] : [utcDay(moment)]), utcClock(moment)];
 }
 
 interface GroupsProps {
