@@ -84,16 +84,17 @@ describe('a transfer of the request', () => {
     expect(await ordersOf(idOf(body))).toMatchObject([{ energy: BigInt(needed) }]);
   });
 
-  it('is measured again before each refill', async () => {
+  it('is measured again before each refill, which buys what it needs now', async () => {
     const address = await holderOf(callers[1]!, 50);
-    const recipient = newAddress();
+    const recipient = await holderOf(callers[6]!, 10);
     const { body } = await set(address, { transfer_to: recipient });
     const worker = await SteppedWorker.open();
     await worker.followChain();
     await nextBlock(worker);
     await nextBlock(worker, SOLID_LAG + 2);
-    // The recipient holds the token from now on, so that the next transfer needs less.
-    await send(callers[1]!, recipient, 10);
+    expect(await ordersOf(idOf(body))).toMatchObject([{ energy: BigInt(body.transfer_energy as number) }]);
+    // The recipient holds the token no longer, so that the next transfer needs more.
+    await send(callers[6]!, tokenHolder.address, 10);
     let after = body;
     for (let turn = 0; turn < 60 && after.transfer_energy === body.transfer_energy; turn += 1) {
       await api.database.query('UPDATE auto_delegation SET due_at = clock_timestamp() WHERE id = $1', [idOf(body)]);
@@ -101,7 +102,9 @@ describe('a transfer of the request', () => {
       after = await read(address);
     }
     expect(after.transfer_energy).toBe(await quoted(address, recipient));
-    expect(after.transfer_energy).toBeLessThan(body.transfer_energy as number);
+    expect(after.transfer_energy).toBeGreaterThan(body.transfer_energy as number);
+    // The very check that measured it bought the difference.
+    expect(await ordersOf(idOf(body))).toHaveLength(2);
   });
 
   it('raises a smaller keep_energy, and never lowers a larger one', async () => {

@@ -74,7 +74,7 @@ export const PLANTED_AUTO_TERMS: readonly PlantedBug[] = [
   {
     name: 'a transfer sizes an auto-delegation once and for all',
     changes: one(SIZE, 'const needed = transferEnergy ?? last;', 'const needed = last ?? transferEnergy;'),
-    test: transfers('is measured again before each refill'),
+    test: transfers('is measured again before each refill, which buys what it needs now'),
   },
   {
     name: 'a refill is bought for a transfer that would fail',
