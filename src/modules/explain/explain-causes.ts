@@ -280,7 +280,7 @@ function bandwidthCause({ report }: Facts): Cause[] {
   return [
     {
       code: 'BANDWIDTH_BURNT',
-      sentence: `Neither the free nor the staked bandwidth of ${report.owner} covered the transaction, so it burnt ${trxText(burnSun)} for bandwidth, which a rental of energy does not include.`,
+      sentence: `Neither the free nor the staked bandwidth of ${report.owner} covered the transaction, so it burnt ${trxText(burnSun)} for bandwidth.`,
       next: 'Order bandwidth with the energy, keep some TRX in the sender, or stake TRX for bandwidth. The free bandwidth of a day pays for one transfer.',
       burnSun,
     },
