@@ -201,8 +201,8 @@ export function operators(at: () => ConsoleCluster, see: (view: View) => View): 
       .last()
       .getByRole('cell')
       .allInnerTexts();
-    expect(free).toMatch(/^[\d,]+ energy\s[\d.]+ TRX$/);
-    expect(recovering).toMatch(/^[\d,]+$/);
+    expect(free).toMatch(/^[\d\u00a0]+ energy\s[\d.\u00a0]+ TRX$/);
+    expect(recovering).toMatch(/^[\d\u00a0]+$/);
     const [money, energy] = await page.locator('.chart figcaption').allInnerTexts();
     expect(money).toContain(`${revenue ?? ''} revenue, ${margin ?? ''} margin.`);
     expect(energy).toContain(`${sold ?? ''} energy-hours sold, ${idle ?? ''} idle.`);
@@ -210,7 +210,7 @@ export function operators(at: () => ConsoleCluster, see: (view: View) => View): 
       (await page.getByRole('table').locator(`td[data-label="${of}"]`).allInnerTexts()).slice(0, -1);
     const sum = (texts: readonly string[]): number =>
       texts.reduce(
-        (total, text) => total + Math.round(Number(text.replaceAll(/[$,]/g, '').replace('−', '-')) * 100),
+        (total, text) => total + Math.round(Number(text.replaceAll(/[$\s]/g, '').replace('−', '-')) * 100),
         0,
       );
     expect(sum(await all('Revenue'))).toBe(sum([revenue ?? '']));
@@ -223,7 +223,7 @@ export function operators(at: () => ConsoleCluster, see: (view: View) => View): 
     await page.getByText('Nothing was recorded on these days.').waitFor();
     await page.getByText('Credits owed to merchants').waitFor();
     await page.goto(`${at().operator}/pool`);
-    await page.getByText('can be sold now').waitFor();
+    await page.getByText('TRX can be sold now').waitFor();
     expect(await view.inkOf('.chart canvas')).toBeGreaterThan(0);
     expect(await view.axe()).toEqual([]);
   });
