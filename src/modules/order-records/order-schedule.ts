@@ -5,13 +5,13 @@ import type { OrderClaim } from './order-leases.js';
 
 /**
  * A near time of the later clock cannot be recognised, so all waiting work becomes due once. A lease within its normal
- * length may belong to a living worker, and ends soon.
+ * length may belong to a living worker, and ends soon. If its worker has died, `wake_from_ahead` finds the order then.
  */
 const WAKE_ALL = `UPDATE open_orders o SET next_run_at = clock_timestamp(), lease_until = NULL
   WHERE o.id IN (
     SELECT id FROM open_orders
      WHERE next_run_at > clock_timestamp()
-       AND (lease_until IS NULL OR lease_until > clock_timestamp() + $1 * interval '1 second')
+       AND (lease_until IS NULL OR lease_until NOT BETWEEN clock_timestamp() AND clock_timestamp() + $1 * interval '1 second')
      ORDER BY next_run_at DESC LIMIT 20000 FOR NO KEY UPDATE SKIP LOCKED)
   RETURNING o.id`;
 
@@ -29,7 +29,8 @@ export async function wakePostponedOrders(tx: Queryable, leaseSec: number): Prom
  * No work is postponed for longer than this, in seconds. The limit covers a lease, a resend and a wait for solid
  * blocks; for a failed or withheld reclaim without a lease it is the longest rest. A later time was written by a faster
  * clock that no worker noticed, for example on a server whose last commits a failover lost. One second more, so that
- * work due exactly at the limit is not affected.
+ * work due exactly at the limit is not affected. An order that rests has no lease, so one with an expired lease was left
+ * by a dead worker.
  */
 const WAKE_FROM_AHEAD = {
   name: 'wake_from_ahead',
@@ -38,7 +39,7 @@ const WAKE_FROM_AHEAD = {
       SELECT id FROM open_orders
        WHERE next_run_at > clock_timestamp() + $1 * interval '1 second'
          AND (next_run_at > clock_timestamp() + $2 * interval '1 second' OR NOT (settled OR undoing)
-           OR lease_until > clock_timestamp() + $1 * interval '1 second')
+           OR lease_until NOT BETWEEN clock_timestamp() AND clock_timestamp() + $1 * interval '1 second')
        ORDER BY next_run_at DESC LIMIT 1000 FOR NO KEY UPDATE SKIP LOCKED)
     RETURNING o.id`,
 };

@@ -6,13 +6,14 @@ import type { SenderConfig } from '../../../src/platform/config/sender-config.js
 import { MailClaims } from '../../../src/modules/notifications/mail-claims.js';
 import { Guesses } from '../../../src/modules/people/guesses.js';
 import { DeliveryClaims } from '../../../src/modules/sender/delivery-claims.js';
-import type { Database } from '../../../src/platform/database/database.js';
+import type { Database, Queryable } from '../../../src/platform/database/database.js';
 import { SharedReading } from '../../../src/platform/database/shared-reading.js';
 import { TronClient } from '../../../src/platform/chain/tron.client.js';
 import { ClockWatch } from '../../../src/modules/fulfilment/loop/clock-watch.js';
 import { StartupGate } from '../../../src/modules/fulfilment/loop/startup-gate.js';
 import { RESOURCES, type Resource } from '../../../src/domain/resource.js';
 import { claimShortRentals, TOP_UP_REST_MAX_SEC } from '../../../src/modules/order-records/order-leases.js';
+import { wakeOrdersFromAhead, wakePostponedOrders } from '../../../src/modules/order-records/order-schedule.js';
 import type { Customer } from '../../support/api/client.js';
 import { makeCustomer } from '../../support/api/factory.js';
 import { openOrderFixture, settleOrder, withKey, type OrderFixture } from '../../support/api/order-fixture.js';
@@ -168,6 +169,31 @@ it('orders postponed by the clock of another server are due after the search for
   const gate = new StartupGate(database, client, fixture.api.config, openLog('silent'));
   expect(await gate.isSameServer(state!)).toBe(true);
   expect([await isDue(postponed), await isDue(held)]).toEqual([true, false]);
+});
+
+describe('a due time of a later clock', () => {
+  it.each([
+    ['when the clock is set back', (tx: Queryable) => wakePostponedOrders(tx, 60), true],
+    ['as long as the order waits', (tx: Queryable) => wakeOrdersFromAhead(tx, 60, 3601), false],
+  ])('is now although a dead worker leased the order, %s', async (_, wake, endsRests) => {
+    const [left, leased, resting] = [await newOrder(), await newOrder(), await newOrder()];
+    const postpone = async (key: string, leaseSec: number | null): Promise<void> => {
+      const [order] = await database.query<{ id: bigint }>('SELECT id FROM open_orders WHERE key = $1', [key]);
+      await settleOrder(fixture.api, order!.id);
+      await run(
+        `UPDATE open_orders SET next_run_at = clock_timestamp() + interval '50 minutes',
+            lease_until = clock_timestamp() + $2 * interval '1 second' WHERE id = $1`,
+        [order!.id, leaseSec],
+      );
+    };
+    await postpone(left, -1);
+    await postpone(leased, 50);
+    await postpone(resting, null);
+    await database.transaction(wake);
+    expect([await isDue(left), await isDue(leased)]).toEqual([true, false]);
+    // A rest of this length is no sign of a later clock by itself.
+    expect(await isDue(resting)).toBe(endsRests);
+  });
 });
 
 describe('a due time further ahead than any rest', () => {

@@ -29,6 +29,17 @@ const trusting = (file: string, database: string): PlantedBug['changes'] =>
 
 export const PLANTED_CLOCKS: readonly PlantedBug[] = [
   {
+    name: 'a rental that a dead worker held when the clock was set back waits as long as the clock was ahead',
+    changes: one(
+      SCHEDULE,
+      `OR NOT (settled OR undoing)
+           OR lease_until NOT BETWEEN clock_timestamp() AND`,
+      `OR NOT (settled OR undoing)
+           OR lease_until >`,
+    ),
+    test: leases('is now although a dead worker leased the order'),
+  },
+  {
     name: 'a lease that a later clock wrote is kept to its end',
     changes: one(LEASE_SQL, ' OR ${isFromLaterClock(lease, lengthSec, now)})`', ')`'),
     test: leases('of the deposit cursor passes the turn to another worker'),
@@ -61,7 +72,11 @@ export const PLANTED_CLOCKS: readonly PlantedBug[] = [
   },
   {
     name: 'an order being undone is waited for although a later clock leased it',
-    changes: one(SCHEDULE, `\n           OR lease_until > clock_timestamp() + $1 * interval '1 second')`, ')'),
+    changes: one(
+      SCHEDULE,
+      `\n           OR lease_until NOT BETWEEN clock_timestamp() AND clock_timestamp() + $1 * interval '1 second')`,
+      ')',
+    ),
     test: leases('of an order makes it due although no worker saw the later clock'),
   },
   {
