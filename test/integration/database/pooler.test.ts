@@ -117,7 +117,7 @@ async function run(port: number, ...command: string[]): Promise<CliResult> {
     }
   });
 
-  test('in session mode keeps them', async () => {
+  test('in session mode keeps named statements', async () => {
     const pooler = await startPooler(adminUrl, logins(), 'session');
     try {
       expect(await ask(pooler.port, 'on')).toEqual([{ one: 1 }]);
@@ -127,6 +127,6 @@ async function run(port: number, ...command: string[]): Promise<CliResult> {
   });
 });
 
-test('Postgres itself keeps them, also for a pool of one connection', async () => {
+test('Postgres itself keeps named statements, also for a pool of one connection', async () => {
   expect(await ask(Number(new URL(adminUrl).port), 'on')).toEqual([{ one: 1 }]);
 });
