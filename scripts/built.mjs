@@ -1,7 +1,17 @@
 // Builds dist/ and packages/*/dist/ when a source or a package is newer than the last build, then runs a program in this
 // process. Usage: node scripts/built.mjs [program [arguments]]
 import { spawn } from 'node:child_process';
-import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { constants } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -37,6 +47,8 @@ const END_LIMIT_MS = 5000;
 /** Holds the id of the process that builds. */
 const lock = `${root}.cache/build.pid`;
 const LOCK_RETRY_MS = 200;
+/** Several times as long as a build takes on a slow machine. */
+const LOCK_LIMIT_MS = 600_000;
 
 const newest = (path) => {
   const found = statSync(path, { throwIfNoEntry: false });
@@ -82,9 +94,10 @@ function killGroup(pid, signal) {
   }
 }
 
-/** Waits until no other command builds: concurrent builds would mix their files. */
+/** Waits until no other command builds: concurrent builds would mix their files. Ends this process at the limit. */
 async function lockBuild() {
   const own = `${lock}.${process.pid}`;
+  const limitMs = Date.now() + LOCK_LIMIT_MS;
   mkdirSync(dirname(lock), { recursive: true });
   for (let isNews = true; ; isNews = false) {
     // A link appears with its content, so that no other process reads an empty lock.
@@ -97,19 +110,46 @@ async function lockBuild() {
     } finally {
       rmSync(own, { force: true });
     }
-    if (isLockLeft()) rmSync(lock, { force: true });
+    const holder = readLock(lock);
+    if (holder !== undefined && hasEnded(holder)) removeLockOf(holder);
     else if (isNews) console.error('Waiting for another command that builds.');
+    if (Date.now() > limitMs) {
+      console.error(`Another command has been building for too long. If none is, remove ${lock}.`);
+      process.exit(1);
+    }
     await sleep(LOCK_RETRY_MS);
   }
 }
 
-/** Returns true if the process that held the lock has ended without removing it. */
-function isLockLeft() {
+/** Returns the text of a lock, or undefined if it has been removed. */
+function readLock(path) {
   try {
-    process.kill(Number(readFileSync(lock, 'utf8')), 0);
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (error.code !== 'ENOENT') throw error;
+    return undefined;
+  }
+}
+
+function hasEnded(pid) {
+  try {
+    process.kill(Number(pid), 0);
     return false;
   } catch (error) {
     return error.code === 'ESRCH';
+  }
+}
+
+/** Removes the lock of a process that has ended, but puts back one that another command has taken meanwhile. */
+function removeLockOf(holder) {
+  const taken = `${lock}.${process.pid}`;
+  try {
+    renameSync(lock, taken);
+    if (readLock(taken) !== holder) linkSync(taken, lock);
+  } catch (error) {
+    if (!['ENOENT', 'EEXIST'].includes(error.code)) throw error;
+  } finally {
+    rmSync(taken, { force: true });
   }
 }
 
