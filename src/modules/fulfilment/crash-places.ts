@@ -55,7 +55,7 @@ export const WORKER_PLACES: Readonly<Record<WorkerPoint, Place>> = {
     method('before', OrderClaims, 'claimShort'),
     method('before', OrderClaims, 'claimWithLosses'),
   ),
-  'claim-ending.after': statement('after', 'claim_ending', 'claim_short', 'claim_lost'),
+  'claim-ending.after': statement('after', 'claim_ending', 'claim_short', 'claim_short_of_bandwidth', 'claim_lost'),
   'release.before': method('before', OrderClaims, 'release', isSome),
   'release.after': method('after', OrderClaims, 'release', isSome),
   // Only the follower's own head read. Head reads for node health alone have no crash point.
