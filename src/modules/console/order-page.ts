@@ -8,7 +8,7 @@ import { entryBody } from '../statements/entries.dto.js';
 import type { EntryRow } from '../statements/entry-rows.js';
 import { given, money, timeOf } from './answers.js';
 import type { LedgerLine, OperatorOrder, OrderDelivery, OrderStory } from './data-shapes.js';
-import { itemShape } from './order-items.js';
+import { itemShape } from './item-shape.js';
 import { orderLine } from './order-list.js';
 import { curlOf, proofOf, receiverEnergyOf, requestBodyOf, type Public } from './order-proof.js';
 import type { DeliveryRecord, OrderRecord, OrderRecords } from './order-records.js';

@@ -12,7 +12,7 @@ import type { OrderTerms } from '../orders/purchase.js';
 import { playedRefusal } from '../orders/receiver.js';
 import { testAddressRefusal } from '../quotes/test-receivers.js';
 import { money } from './answers.js';
-import { itemShape } from './order-items.js';
+import { itemShape } from './item-shape.js';
 import { obstacleOf, type PurchaseLimits } from './purchase-limits.js';
 import type { PurchasePreview, WantedPurchase } from './purchase-shapes.js';
 import type { RecordedFigures } from './sale-records.js';
