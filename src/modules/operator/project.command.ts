@@ -111,7 +111,7 @@ function addCreate(project: Command, context: CliContext): void {
         await bookCredits().catch((error: unknown) => {
           // The project exists already, and its key is shown only once.
           context.print(keyText(id, apiKey), { merchant: id, api_key: apiKey });
-          const todo = `The project exists, but its credits may be missing. Run \`credits topup ${id} --credits ${credits.toString()} --ref ${reference}\`: so they are booked only once.`;
+          const todo = `The project exists, but its credits may be missing. Run \`credits topup ${id} --credits ${credits.toString()} --ref ${reference}\`, which books them only once.`;
           throw new OperatorError(`${reasonOf(error)}. ${todo}`, 1, 'OUTCOME_UNKNOWN');
         });
         const view = await projects.get(id);

@@ -35,7 +35,7 @@ describe('names the reference under which a repetition books nothing twice', () 
     expect([code, out]).toEqual([1, '']);
     const { error, msg } = JSON.parse(err) as { error: string; msg: string };
     expect(error).toBe('OUTCOME_UNKNOWN');
-    const reference = /Repeat the command with --ref (\S+): so it is booked only once\.$/.exec(msg)![1]!;
+    const reference = /Repeat the command with --ref (\S+), which books it only once\.$/.exec(msg)![1]!;
     expect(await balanceOf(merchant)).toBe(700);
     const again = await cli('--json', '--yes', ...command, '--ref', reference);
     expect(again.json()).toMatchObject({ booked: false, reference, credits_balance: 700 });
@@ -57,7 +57,7 @@ it('project create, which shows the key of the project that exists', async () =>
   expect(key).toMatch(/^[0-9a-f]{48}$/);
   const { error, msg } = JSON.parse(err) as { error: string; msg: string };
   expect(error).toBe('OUTCOME_UNKNOWN');
-  const [, command] = /Run `(.*)`: so they are booked only once\.$/.exec(msg)!;
+  const [, command] = /Run `(.*)`, which books them only once\.$/.exec(msg)!;
   expect(await balanceOf(made)).toBe(700);
   const again = await cli('--json', ...command!.split(' '));
   expect(again.json()).toMatchObject({ booked: false, credits_balance: 700 });
