@@ -1,5 +1,5 @@
-// Wallets with several keys: who has signed a transaction, and whether that suffices, before it is sent. Texts and codes
-// are those of java-tron's TransactionUtil.getTransactionSignWeight and Wallet.getTransactionApprovedList.
+// Wallets with several keys: who has signed a transaction, and whether that suffices, before it is sent. Texts and
+// codes are those of java-tron's TransactionUtil.getTransactionSignWeight and Wallet.getTransactionApprovedList.
 import { TronWeb } from 'tronweb';
 import { type Answer, type Client, type Unsigned, TRX, keyOf, sign, startChain } from './client.js';
 

@@ -49,9 +49,9 @@ export class Orders {
   constructor(private readonly transport: Transport) {}
 
   /**
-   * Buys energy by a quote (`quote_ref`) or at the current price (`receive_address`, `energy`, `duration_sec`), and with
-   * it the `bandwidth` of the transfer and, with `activate`, the account that sends it. Returns the order once it is
-   * charged. A key that already has this order returns that order.
+   * Buys energy by a quote (`quote_ref`) or at the current price (`receive_address`, `energy`, `duration_sec`), and
+   * with it the `bandwidth` of the transfer and, with `activate`, the account that sends it. Returns the order once it
+   * is charged. A key that already has this order returns that order.
    *
    * Throws ApiError: INSUFFICIENT_CREDITS, SPEND_CAP_REACHED (402), QUOTE_NOT_FOUND (404), NOT_WORTH_RENTING,
    * QUOTE_EXPIRED, QUOTE_ALREADY_USED, QUOTE_MISMATCH, RECEIVER_NOT_ACTIVATED, ALREADY_ACTIVATED (409),

@@ -70,8 +70,8 @@ export const ROOM = {
 
 /**
  * Only against a charge of the same order, project and amount. Only the share of the order's activation may be kept
- * ($4), if the chain has it. A refund on the day of its charge does not count towards that day's caps of the API key and
- * the auto-delegation.
+ * ($4), if the chain has it. A refund on the day of its charge does not count towards that day's caps of the API key
+ * and the auto-delegation.
  */
 export const INSERT_REFUND = {
   name: 'ledger-insert-refund',

@@ -220,7 +220,9 @@ function add(to: Tally, credits: bigint): void {
   to.credits += credits;
 }
 
-/** Returns the sale's price at its own rate, or the reason why it would have been refused. An activation costs the same. */
+/**
+ * Returns the sale's price at its own rate, or the reason why it would have been refused. An activation costs the same.
+ */
 function priceAfter(sale: Sale, rows: readonly PriceRow[], fees: Fees): bigint | Refused {
   const { floorSun, energyFeeSun, sunPerByte } = fees;
   const parts = [

@@ -49,7 +49,9 @@ const SENDING = {
     FROM open_orders o JOIN open_chain_tx t ON t.order_id = o.id WHERE o.next_run_at IS NOT NULL AND t.stage = 'open' AND t.status = 'sending'`,
 };
 
-/** The least stake per sold energy, and per sold unit of bandwidth, of a running rental: the first entry of each index. */
+/**
+ * The least stake per sold energy, and per sold unit of bandwidth, of a running rental: the first entry of each index.
+ */
 const WORST_RENTAL = {
   name: 'gauges_worst_rental',
   text: `SELECT

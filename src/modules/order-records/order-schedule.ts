@@ -29,8 +29,8 @@ export async function wakePostponedOrders(tx: Queryable, leaseSec: number): Prom
  * No work is postponed for longer than this, in seconds. The limit covers a lease, a resend and a wait for solid
  * blocks; for a failed or withheld reclaim without a lease it is the longest rest. A later time was written by a faster
  * clock that no worker noticed, for example on a server whose last commits a failover lost. One second more, so that
- * work due exactly at the limit is not affected. An order that rests has no lease, so one with an expired lease was left
- * by a dead worker.
+ * work due exactly at the limit is not affected. An order that rests has no lease, so one with an expired lease was
+ * left by a dead worker.
  */
 const WAKE_FROM_AHEAD = {
   name: 'wake_from_ahead',

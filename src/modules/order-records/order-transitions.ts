@@ -244,8 +244,9 @@ export async function flagForAttention(database: Queryable, order: OrderClaim): 
 }
 
 /**
- * Stake per sold energy and bandwidth, delegated or about to be. Short rentals are found by these figures. A rental with
- * a new top-up is due: its claim wrote no time, and no search finds it again if its worker dies before the release.
+ * Stake per sold energy and bandwidth, delegated or about to be. Short rentals are found by these figures. A rental
+ * with a new top-up is due: its claim wrote no time, and no search finds it again if its worker dies before the
+ * release.
  */
 const RECOUNT = {
   name: 'recount_standing',

@@ -1,6 +1,6 @@
 /**
- * The network's totals that decide how much stake a delegation needs. Remembers the last totals that enough nodes agreed
- * on. One node's answer is accepted while it stays near them; a larger step needs agreement.
+ * The network's totals that decide how much stake a delegation needs. Remembers the last totals that enough nodes
+ * agreed on. One node's answer is accepted while it stays near them; a larger step needs agreement.
  */
 import { ChainUnavailableError } from '../../platform/chain/errors.js';
 import type { TronNode } from '../../platform/chain/node.js';

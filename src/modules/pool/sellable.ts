@@ -1,6 +1,6 @@
 /**
- * The most energy, or bandwidth, that the pool could deliver in one order now, by the rules of reserve_capacity. It uses as many
- * wallets as the order's price pays for, those with the most free stake first. Reads only.
+ * The most energy, or bandwidth, that the pool could deliver in one order now, by the rules of reserve_capacity. It
+ * uses as many wallets as the order's price pays for, those with the most free stake first. Reads only.
  */
 import { LEGS_MAX } from '../../domain/order-state.js';
 import { legsAffordable, rentalPrice, type PriceRow } from '../../domain/price.js';

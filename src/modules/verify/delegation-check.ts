@@ -1,7 +1,7 @@
 /**
- * Rule I7: the delegations of our open legs equal those on chain, per wallet, receiver and resource. Compares with solid
- * state, so that a reorg cannot change the result; pending transactions may or may not count. Each disagreement is read
- * several times, in records and chain, before it is reported.
+ * Rule I7: the delegations of our open legs equal those on chain, per wallet, receiver and resource. Compares with
+ * solid state, so that a reorg cannot change the result; pending transactions may or may not count. Each disagreement
+ * is read several times, in records and chain, before it is reported.
  */
 import { SOLID_HEIGHT, type JudgedPair, type WalletRow } from '../pool/shortfall.js';
 import { delegationKind, RESOURCES, type Resource } from '../../domain/resource.js';

@@ -130,9 +130,9 @@ export class NodePool {
   }
 
   /**
-   * Asks in configured order until a node answers: healthy nodes, then recently failed ones. Nodes that were too slow for
-   * the same question come last. A single node is retried
-   * once after a broken connection. `last` is asked last. Throws ChainUnavailableError when no node answers.
+   * Asks in configured order until a node answers: healthy nodes, then recently failed ones. Nodes that were too slow
+   * for the same question come last. A single node is retried once after a broken connection. `last` is asked last.
+   * Throws ChainUnavailableError when no node answers.
    */
   async ask<T>(what: string, question: (node: TronNode) => Promise<T>, last?: TronNode): Promise<T> {
     const faults: unknown[] = [];

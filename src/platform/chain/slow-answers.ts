@@ -19,8 +19,8 @@ export class SlowAnswers<N> {
   private readonly rests = new Map<N, Map<string, Rest>>();
 
   /**
-   * Returns the nodes with those at rest last. A node whose rest is over gets one question as a trial: it rests again for
-   * all others until it answers.
+   * Returns the nodes with those at rest last. A node whose rest is over gets one question as a trial: it rests again
+   * for all others until it answers.
    */
   order(what: string, nodes: readonly N[]): N[] {
     const resting = new Set(nodes.filter((node) => this.isResting(what, node)));

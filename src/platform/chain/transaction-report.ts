@@ -189,8 +189,8 @@ function readExecution(node: TronNode, info: JsonObject, contractRet: unknown): 
 }
 
 /**
- * Returns the price of one energy in sun that a block's transactions paid; undefined if the node's history does not reach
- * it. Throws NodeError.
+ * Returns the price of one energy in sun that a block's transactions paid; undefined if the node's history does not
+ * reach it. Throws NodeError.
  */
 export async function energyPriceIn(node: TronNode, blockNumber: number): Promise<bigint | undefined> {
   const { prices } = await node.full(ENERGY_PRICES_PATH, {});

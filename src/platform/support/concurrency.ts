@@ -36,7 +36,10 @@ export async function runEach(works: readonly (() => Promise<unknown>)[]): Promi
   if (errors.length > 1) throw new AggregateError(errors, errors.map((error) => reasonOf(error)).join('; '));
 }
 
-/** Returns the errors behind what `runEach` threw, also through several calls: a caller that tolerates one must judge each. */
+/**
+ * Returns the errors behind what `runEach` threw, also through several calls: a caller that tolerates one must judge
+ * each.
+ */
 export function failuresIn(thrown: unknown): readonly unknown[] {
   return thrown instanceof AggregateError ? thrown.errors.flatMap((error) => failuresIn(error)) : [thrown];
 }

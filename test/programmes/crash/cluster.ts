@@ -156,7 +156,7 @@ export class CrashCluster {
     return answer;
   }
 
-  /** Buys one of everything: rentals for shared receivers, one with several legs, an activation, and orders of all parts. */
+  /** Buys rentals for shared receivers, one with several legs, an activation, and orders of all parts. */
   async volley(at: Merchant = this.merchant): Promise<void> {
     const receivers = this.service.accounts.map((account) => account.address);
     const rental = (energy: number, durationSec: number, more: Readonly<Record<string, unknown>> = {}) =>

@@ -5,7 +5,7 @@ import { credits } from '../../../../src/domain/units.js';
 /** An integer as JSON carries it. */
 export type Whole = number | string | bigint;
 
-/** Separates thousands, as the documents and the command line do, where no line breaks. */
+/** The separator of thousands: a space, as in the documents and the command line, at which no line breaks. */
 export const GAP = '\u00a0';
 
 /** Separates thousands by spaces; leaves the fraction unchanged. */

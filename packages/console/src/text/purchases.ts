@@ -15,7 +15,8 @@ export const PURCHASE = {
   },
   energy: 'Energy',
   bandwidth: 'Bandwidth too',
-  bandwidthHelp: 'The bytes of the transaction, 345 for a token transfer. Without it, the address pays for its own.',
+  bandwidthHelp:
+    'The bytes of the transaction, 345 for a token transfer. Without it, the address pays for its own bandwidth.',
   bandwidthBad: 'Enter at least 345 units.',
   bandwidthTooLong: (span: string) => `On sale for rentals up to ${span}.`,
   activate: 'Activate the address first',

@@ -42,7 +42,9 @@ export class TopUps {
     }
   }
 
-  /** Returns the capacity for the missing energy of an undelivered order; for its missing bandwidth if only that lacks. */
+  /**
+   * Returns the capacity for the missing energy of an undelivered order; for its missing bandwidth if only that lacks.
+   */
   private missingOf(order: ClaimedOrder, totals: NetworkTotals): PartReservation {
     const energy = (order.energy ?? 0n) - energyOf(order);
     return energy > 0n

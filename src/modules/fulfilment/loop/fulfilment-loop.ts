@@ -271,7 +271,8 @@ export class FulfilmentLoop {
   }
 
   /**
-   * Claims running rentals with less energy or bandwidth than was sold. Usually none: only a changed ratio or reclaims cause this.
+   * Claims running rentals with less energy or bandwidth than was sold. Usually none: only a changed ratio or reclaims
+   * cause this.
    */
   private async topUpShortRentals(clockMs: number): Promise<void> {
     const view = this.chainView.current;

@@ -230,7 +230,9 @@ export class OrderClaims {
     return this.load(await claimShortRentals(this.database, this.leaseSec, limit, short));
   }
 
-  /** Claims and loads up to `limit` running rentals that lost energy by reclaims of other rentals of their receivers. */
+  /**
+   * Claims and loads up to `limit` running rentals that lost energy by reclaims of other rentals of their receivers.
+   */
   async claimWithLosses(limit: number, endsAfterMs: number): Promise<ClaimedOrder[]> {
     return this.load(await claimRentalsWithLosses(this.database, this.leaseSec, limit, new Date(endsAfterMs)));
   }

@@ -245,8 +245,8 @@ export class OrderTermination {
 
   /**
    * Reserves a further leg, at our cost, for a running rental with too little energy or bandwidth. Also records that it
-   * makes up for the reclaims' leftover at the receiver. Returns false if the pool lacks capacity, another rental of the receiver
-   * was topped up meanwhile, the rental is over, or another worker holds it. It is retried a little later.
+   * makes up for the reclaims' leftover at the receiver. Returns false if the pool lacks capacity, another rental of
+   * the receiver was topped up meanwhile, the rental is over, or another worker holds it. It is retried a little later.
    */
   async reserveRunningTopUp(order: ClaimedOrder, { part, cause, left }: ReservedTopUp): Promise<boolean> {
     const { kind, amountSun } = part;
@@ -277,7 +277,9 @@ export class OrderTermination {
     await recordLeftover(this.database, order, left);
   }
 
-  /** Postpones top-ups of a resource that a running rental gets no more of, so that it is not claimed ahead of others. */
+  /**
+   * Postpones top-ups of a resource that a running rental gets no more of, so that it is not claimed ahead of others.
+   */
   async postponeTopUps(order: ClaimedOrder, resource: Resource): Promise<void> {
     await postponeTopUps(this.database, order, resource, PAST_TOP_UPS_REST_SEC);
   }
