@@ -3,11 +3,11 @@
  * (AutoDelegationClaims, buy_for_auto_delegation). The load grows with the used addresses; all others are checked in a
  * slow round.
  */
-import { Injectable, type BeforeApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Counter } from 'prom-client';
 import { monotonicMs } from '../../platform/support/clock.js';
 import { forEachConcurrently } from '../../platform/support/concurrency.js';
-import { Repeater } from '../../platform/support/repeat.js';
+import { RepeatedTask } from '../../platform/support/repeated-task.js';
 import { ChainUnavailableError } from '../../platform/chain/errors.js';
 import { TronClient } from '../../platform/chain/tron.client.js';
 import { Config } from '../../platform/config/config.js';
@@ -47,8 +47,7 @@ const PAUSED_TRIES = 4;
 const PAUSED_MS_MAX = 300_000;
 
 @Injectable()
-export class Refills implements BeforeApplicationShutdown, OnModuleDestroy {
-  private readonly repeater: Repeater;
+export class Refills extends RepeatedTask {
   private readonly checks: Counter<'kind'>;
   private roundAtMs = monotonicMs();
   /** Checks left in the current second of the slow round. */
@@ -69,35 +68,20 @@ export class Refills implements BeforeApplicationShutdown, OnModuleDestroy {
     private readonly log: Log,
     metrics: Metrics,
   ) {
+    super(RETRY_MS, (err) => {
+      log.error({ err }, 'failed to check auto-delegations');
+    });
     this.checks = new Counter({
       name: 'auto_delegation_checks_total',
       help: 'Checks of auto-delegations, by `kind`: `due`, or the slow `round` over all.',
       labelNames: ['kind'] as const,
       registers: [metrics.registry],
     });
-    this.repeater = new Repeater({
-      run: async () => {
-        this.restMs = REST_MS;
-        return (await this.checkDue()) && this.restMs === REST_MS ? 0 : this.restMs;
-      },
-      retryMs: RETRY_MS,
-      onFailure: (err) => {
-        log.error({ err }, 'failed to check auto-delegations');
-      },
-    });
   }
 
-  start(): void {
-    void this.repeater.start();
-  }
-
-  /** Stops claiming. Nest calls this hook on all modules before it waits for their work. */
-  onModuleDestroy(): void {
-    this.repeater.end();
-  }
-
-  async beforeApplicationShutdown(): Promise<void> {
-    await this.repeater.stop();
+  protected override async runOnce(): Promise<number> {
+    this.restMs = REST_MS;
+    return (await this.checkDue()) && this.restMs === REST_MS ? 0 : this.restMs;
   }
 
   /** Checks due rows. Returns true when more may be due. */

@@ -1,6 +1,6 @@
 /** Deletes expired guesses. */
-import { Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
-import { Repeater } from '../../platform/support/repeat.js';
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { RepeatedTask } from '../../platform/support/repeated-task.js';
 import { Log } from '../../platform/observability/logger.js';
 import { Guesses } from '../people/guesses.js';
 
@@ -10,22 +10,21 @@ const BUSY_MS = 100;
 const RETRY_MS = 60_000;
 
 @Injectable()
-export class GuessPruning implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private readonly pruning: Repeater;
-
-  constructor(guesses: Guesses, log: Log) {
-    this.pruning = new Repeater({
-      run: async () => ((await guesses.deleteExpired()) ? BUSY_MS : EVERY_MS),
-      retryMs: RETRY_MS,
-      onFailure: (err) => log.warn({ err }, 'failed to delete old guesses'),
+export class GuessPruning extends RepeatedTask implements OnApplicationBootstrap {
+  constructor(
+    private readonly guesses: Guesses,
+    log: Log,
+  ) {
+    super(RETRY_MS, (err) => {
+      log.warn({ err }, 'failed to delete old guesses');
     });
   }
 
-  onApplicationBootstrap(): void {
-    void this.pruning.start();
+  protected override async runOnce(): Promise<number> {
+    return (await this.guesses.deleteExpired()) ? BUSY_MS : EVERY_MS;
   }
 
-  async beforeApplicationShutdown(): Promise<void> {
-    await this.pruning.stop();
+  onApplicationBootstrap(): void {
+    this.start();
   }
 }

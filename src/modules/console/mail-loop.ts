@@ -4,15 +4,10 @@
  * mail server.
  */
 import { createHash } from 'node:crypto';
-import {
-  Injectable,
-  type BeforeApplicationShutdown,
-  type OnApplicationBootstrap,
-  type OnModuleDestroy,
-} from '@nestjs/common';
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Counter } from 'prom-client';
 import { forEachConcurrently } from '../../platform/support/concurrency.js';
-import { Repeater } from '../../platform/support/repeat.js';
+import { RepeatedTask } from '../../platform/support/repeated-task.js';
 import { ConsoleConfig } from '../../platform/config/console-config.js';
 import { messageOf } from '../../domain/errors.js';
 import { Digests, type Digest } from '../notifications/digests.js';
@@ -40,8 +35,7 @@ const BACKOFF_SEC_MAX = 3600;
 const OUTCOMES = ['taken', 'failed', 'given_up', 'put_off'];
 
 @Injectable()
-export class MailLoop implements OnApplicationBootstrap, BeforeApplicationShutdown, OnModuleDestroy {
-  private readonly repeater: Repeater;
+export class MailLoop extends RepeatedTask implements OnApplicationBootstrap {
   private readonly mails: Counter<'outcome'>;
 
   constructor(
@@ -54,6 +48,9 @@ export class MailLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
     private readonly log: Log,
     metrics: Metrics,
   ) {
+    super(RETRY_MS, (error) => {
+      log.warn({ fault: messageOf(error) }, 'failed to notify people');
+    });
     this.mails = new Counter({
       name: 'mails_total',
       help: 'Mails by `outcome`: `taken`, `failed` (retried), `given_up` (a day, or three final refusals), `put_off` (hourly limit of the recipient).',
@@ -61,28 +58,14 @@ export class MailLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
       registers: [metrics.registry],
     });
     for (const outcome of OUTCOMES) this.mails.inc({ outcome }, 0);
-    this.repeater = new Repeater({
-      run: () => this.sendDueMails(),
-      retryMs: RETRY_MS,
-      onFailure: (error) => log.warn({ fault: messageOf(error) }, 'failed to notify people'),
-    });
   }
 
   onApplicationBootstrap(): void {
-    if (this.config.mail !== undefined) void this.repeater.start();
-  }
-
-  /** Stops the loop. Nest calls this hook on all modules before it waits for the work of any. */
-  onModuleDestroy(): void {
-    this.repeater.end();
-  }
-
-  async beforeApplicationShutdown(): Promise<void> {
-    await this.repeater.stop();
+    if (this.config.mail !== undefined) this.start();
   }
 
   /** Mails due notifications, a few in parallel. Returns the ms to rest. */
-  private async sendDueMails(): Promise<number> {
+  protected override async runOnce(): Promise<number> {
     const claims = await this.claims.claim(this.config.audience);
     if (claims.length === 0) return LOOK_MS;
     const inbox = this.config.audience === 'operator' ? await this.operations.inbox(INBOX_MAX) : [];

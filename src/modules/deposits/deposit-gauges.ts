@@ -2,9 +2,9 @@
  * Gauges of deposits: age of the last read block, waiting deposits and token state. Every worker reads them in the
  * background.
  */
-import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Gauge } from 'prom-client';
-import { Repeater } from '../../platform/support/repeat.js';
+import { RepeatedTask } from '../../platform/support/repeated-task.js';
 import { messageOf } from '../../domain/errors.js';
 import { Log } from '../../platform/observability/logger.js';
 import { Metrics } from '../../platform/observability/metrics.js';
@@ -61,8 +61,7 @@ interface SampleRow {
 }
 
 @Injectable()
-export class DepositGauges implements BeforeApplicationShutdown {
-  private readonly repeater: Repeater;
+export class DepositGauges extends RepeatedTask {
   private readonly age: Gauge;
   private readonly waiting: Gauge<'why'>;
   private readonly acts: Gauge<'act'>;
@@ -75,6 +74,9 @@ export class DepositGauges implements BeforeApplicationShutdown {
     metrics: Metrics,
     log: Log,
   ) {
+    super(SAMPLE_MS, (error) => {
+      log.warn({ fault: messageOf(error) }, 'failed to read deposit gauges');
+    });
     const registers = [metrics.registry];
     this.age = new Gauge({
       name: 'deposit_reader_age_seconds',
@@ -109,24 +111,11 @@ export class DepositGauges implements BeforeApplicationShutdown {
       help: 'Transfers to deposit addresses in a successor token not accepted yet: `cli deposits ignored`.',
       registers,
     });
-    this.repeater = new Repeater({
-      run: async () => {
-        await this.sample();
-        return SAMPLE_MS;
-      },
-      retryMs: SAMPLE_MS,
-      onFailure: (error) => {
-        log.warn({ fault: messageOf(error) }, 'failed to read deposit gauges');
-      },
-    });
   }
 
-  start(): void {
-    void this.repeater.start();
-  }
-
-  async beforeApplicationShutdown(): Promise<void> {
-    await this.repeater.stop();
+  protected override async runOnce(): Promise<number> {
+    await this.sample();
+    return SAMPLE_MS;
   }
 
   /** Reads the gauges once. */

@@ -2,8 +2,8 @@
  * Reads the settings of the token's owner, and which of our addresses the token blacklists. Each round is done by one
  * worker, for a bounded number of addresses. The only writer of token_state and blacklisted_address.
  */
-import { Injectable, type BeforeApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
-import { Repeater } from '../../platform/support/repeat.js';
+import { Injectable } from '@nestjs/common';
+import { RepeatedTask } from '../../platform/support/repeated-task.js';
 import { tokenStateOf, type TokenState } from '../../platform/chain/token-state.js';
 import { TronClient } from '../../platform/chain/tron.client.js';
 import { messageOf } from '../../domain/errors.js';
@@ -45,9 +45,7 @@ interface Watched {
 }
 
 @Injectable()
-export class TokenWatch implements BeforeApplicationShutdown, OnModuleDestroy {
-  private readonly repeater: Repeater;
-
+export class TokenWatch extends RepeatedTask {
   constructor(
     private readonly database: Database,
     private readonly client: TronClient,
@@ -55,29 +53,14 @@ export class TokenWatch implements BeforeApplicationShutdown, OnModuleDestroy {
     private readonly blacklist: Blacklist,
     private readonly log: Log,
   ) {
-    this.repeater = new Repeater({
-      run: async () => {
-        await this.checkNextAddresses();
-        return LOOK_MS;
-      },
-      retryMs: LOOK_MS,
-      onFailure: (error) => {
-        log.warn({ fault: messageOf(error) }, 'failed to read the settings of the token owner');
-      },
+    super(LOOK_MS, (error) => {
+      log.warn({ fault: messageOf(error) }, 'failed to read the settings of the token owner');
     });
   }
 
-  start(): void {
-    void this.repeater.start();
-  }
-
-  /** Stops claiming rounds. Nest calls this hook on all modules before it waits for their work. */
-  onModuleDestroy(): void {
-    this.repeater.end();
-  }
-
-  async beforeApplicationShutdown(): Promise<void> {
-    await this.repeater.stop();
+  protected override async runOnce(): Promise<number> {
+    await this.checkNextAddresses();
+    return LOOK_MS;
   }
 
   /** Runs one round if it is due and no other worker has claimed it. Throws ChainUnavailableError. */

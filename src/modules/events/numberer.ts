@@ -10,7 +10,7 @@ import { monotonicMs } from '../../platform/support/clock.js';
 import { messageOf } from '../../domain/errors.js';
 import { Log } from '../../platform/observability/logger.js';
 import { Metrics } from '../../platform/observability/metrics.js';
-import { Repeater } from '../../platform/support/repeat.js';
+import { RepeatedTask } from '../../platform/support/repeated-task.js';
 import { Database, type Queryable } from '../../platform/database/database.js';
 import { holdNumbering } from './numbering-lock.js';
 import { renderEvent, type OrderTerms, type WrittenEvent } from './payload.js';
@@ -114,9 +114,8 @@ interface NumberedBatch {
 }
 
 @Injectable()
-export class Numberer {
+export class Numberer extends RepeatedTask {
   private readonly numberedCounter: Counter;
-  private readonly repeater: Repeater;
   private oldestSec = 0;
   private readAtMs = monotonicMs();
   /** True after a batch: the next events are taken without asking first whether there are any. */
@@ -127,6 +126,9 @@ export class Numberer {
     metrics: Metrics,
     private readonly log: Log,
   ) {
+    super(RETRY_MS, (error) => {
+      log.warn({ fault: messageOf(error) }, 'failed to number events');
+    });
     const ageSec = (): number => this.oldestSec + (monotonicMs() - this.readAtMs) / 1000;
     new Gauge({
       name: 'event_numbering_age_seconds',
@@ -141,33 +143,15 @@ export class Numberer {
       help: 'Events that this worker numbered.',
       registers: [metrics.registry],
     });
-    this.repeater = new Repeater({
-      run: async () => {
-        if (!(this.isBusy || (await this.hasWork())) || this.repeater.isEnding) return EVERY_MS;
-        const numbered = await this.numberBatch();
-        // A full batch leaves an age that only the question reads.
-        this.isBusy = numbered > 0 && numbered < BATCH;
-        if (this.isBusy) this.noteAge(0);
-        return numbered >= BATCH ? BUSY_MS : EVERY_MS;
-      },
-      retryMs: RETRY_MS,
-      onFailure: (error) => {
-        log.warn({ fault: messageOf(error) }, 'failed to number events');
-      },
-    });
   }
 
-  start(): void {
-    void this.repeater.start();
-  }
-
-  /** Starts no further batch. */
-  end(): void {
-    this.repeater.end();
-  }
-
-  async stop(): Promise<void> {
-    await this.repeater.stop();
+  protected override async runOnce(): Promise<number> {
+    if (!(this.isBusy || (await this.hasWork())) || this.repeater.isEnding) return EVERY_MS;
+    const numbered = await this.numberBatch();
+    // A full batch leaves an age that only the question reads.
+    this.isBusy = numbered > 0 && numbered < BATCH;
+    if (this.isBusy) this.noteAge(0);
+    return numbered >= BATCH ? BUSY_MS : EVERY_MS;
   }
 
   /** Numbers the next events, all or none. Returns their number; 0 while another worker numbers. */

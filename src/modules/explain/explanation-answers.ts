@@ -1,9 +1,9 @@
 /** Answers the consoles' requests for explanations, in the worker. An answer only reads; two answers of one are equal. */
-import { Injectable, type BeforeApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { ApiError, messageOf } from '../../domain/errors.js';
 import { Database } from '../../platform/database/database.js';
 import { Log } from '../../platform/observability/logger.js';
-import { Repeater } from '../../platform/support/repeat.js';
+import { RepeatedTask } from '../../platform/support/repeated-task.js';
 import { ExplainService } from './explain.service.js';
 
 const IDLE_MS = 1000;
@@ -36,34 +36,19 @@ interface TakenRow {
 }
 
 @Injectable()
-export class ExplanationAnswers implements BeforeApplicationShutdown, OnModuleDestroy {
-  private readonly repeater: Repeater;
-
+export class ExplanationAnswers extends RepeatedTask {
   constructor(
     private readonly database: Database,
     private readonly explanations: ExplainService,
     private readonly log: Log,
   ) {
-    this.repeater = new Repeater({
-      run: async () => ((await this.answerDue()) < BATCH ? IDLE_MS : 0),
-      retryMs: RETRY_MS,
-      onFailure: (error) => {
-        log.warn({ fault: messageOf(error) }, 'failed to read requests for explanations');
-      },
+    super(RETRY_MS, (error) => {
+      log.warn({ fault: messageOf(error) }, 'failed to read requests for explanations');
     });
   }
 
-  start(): void {
-    void this.repeater.start();
-  }
-
-  /** Stops the loop. Nest calls this hook on all modules before it waits for the work of any. */
-  onModuleDestroy(): void {
-    this.repeater.end();
-  }
-
-  async beforeApplicationShutdown(): Promise<void> {
-    await this.repeater.stop();
+  protected override async runOnce(): Promise<number> {
+    return (await this.answerDue()) < BATCH ? IDLE_MS : 0;
   }
 
   /** Answers the oldest waiting requests. Returns their number. */

@@ -1,6 +1,6 @@
 /**
- * The worker's repeating tasks. They start on request, since tests and benches need only some of them. They stop when
- * the application closes, before any connection does.
+ * Starts the tasks of orders on request, since tests and benches need only some of them. They stop when the application
+ * closes, before any connection does; Numberer and Pruning stop by themselves.
  */
 import { Injectable, type BeforeApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
 import { withDeadline } from '../../platform/support/clock.js';
@@ -55,8 +55,6 @@ export class WorkerLoops implements BeforeApplicationShutdown, OnModuleDestroy {
   /** Stops claiming. Nest calls this hook in all modules before it waits for any of them. */
   onModuleDestroy(): void {
     this.fulfilmentLoop.stopClaiming();
-    this.pruning.end();
-    this.numberer.end();
     this.walletLoops.end();
     this.reconcileRepeater.end();
   }
@@ -70,8 +68,6 @@ export class WorkerLoops implements BeforeApplicationShutdown, OnModuleDestroy {
       this.fulfilmentLoop.stop(),
       this.walletLoops.stop(),
       this.fulfilmentGauges.stop(),
-      this.pruning.stop(),
-      this.numberer.stop(),
       this.reconcileRepeater.stop(),
     ]);
   }

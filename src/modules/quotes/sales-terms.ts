@@ -2,13 +2,13 @@
  * Terms of sale from Postgres: the operator's price table, the stake of the whole pool, and the database's clock. They
  * are cached and refreshed in the background, so quoting reads nothing from the database. Writes nothing.
  */
-import { Injectable, type BeforeApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { monotonicMs, nowMs, withDeadline } from '../../platform/support/clock.js';
 import { ApiError } from '../../domain/errors.js';
 import type { SaleBounds } from '../../platform/http/body/member-rules.js';
 import { Log } from '../../platform/observability/logger.js';
 import { sun, type Sun } from '../../domain/units.js';
-import { Repeater } from '../../platform/support/repeat.js';
+import { RepeatedTask } from '../../platform/support/repeated-task.js';
 import { Database } from '../../platform/database/database.js';
 import { longestDurationSec, type PriceRow } from '../../domain/price.js';
 
@@ -41,32 +41,23 @@ interface TermsRow {
 }
 
 @Injectable()
-export class SalesTerms implements SaleBounds, OnModuleInit, BeforeApplicationShutdown {
+export class SalesTerms extends RepeatedTask implements SaleBounds, OnModuleInit {
   private rows: readonly PriceRow[] = [];
   private poolSun: { readonly energy: Sun; readonly bandwidth: Sun } | undefined;
   /** The database's clock minus this process's monotonic one. */
   private clockOffsetMs: number | undefined;
-  private readonly repeater: Repeater;
 
   constructor(
     private readonly database: Database,
     log: Log,
   ) {
-    this.repeater = new Repeater({
-      run: () => this.refresh(),
-      retryMs: RETRY_MS,
-      onFailure: (err) => {
-        log.warn({ err }, 'failed to refresh the price table');
-      },
+    super(RETRY_MS, (err) => {
+      log.warn({ err }, 'failed to refresh the price table');
     });
   }
 
   async onModuleInit(): Promise<void> {
     await withDeadline(this.repeater.start(), START_LIMIT_MS, 'the price table').catch(() => undefined);
-  }
-
-  async beforeApplicationShutdown(): Promise<void> {
-    await this.repeater.stop();
   }
 
   /** Returns the price table. Throws ApiError SERVICE_UNAVAILABLE if it was never read. */
@@ -98,7 +89,7 @@ export class SalesTerms implements SaleBounds, OnModuleInit, BeforeApplicationSh
     return Math.round(this.clockOffsetMs === undefined ? nowMs() : monotonicMs() + this.clockOffsetMs);
   }
 
-  private async refresh(): Promise<number> {
+  protected override async runOnce(): Promise<number> {
     const askedAtMs = monotonicMs();
     const [row] = await this.database.query<TermsRow>(LOAD);
     const answeredAtMs = monotonicMs();

@@ -1,7 +1,7 @@
 /** Writes events for endpoints that changed or fail, disables those that failed for days, and prunes old deliveries. */
-import { Injectable, type BeforeApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Gauge } from 'prom-client';
-import { Repeater } from '../../platform/support/repeat.js';
+import { RepeatedTask } from '../../platform/support/repeated-task.js';
 import { SenderConfig } from '../../platform/config/sender-config.js';
 import { messageOf } from '../../domain/errors.js';
 import { Log } from '../../platform/observability/logger.js';
@@ -54,10 +54,8 @@ const FAILING = {
 };
 
 @Injectable()
-export class EndpointWatch implements BeforeApplicationShutdown, OnModuleDestroy {
-  private readonly repeater: Repeater;
+export class EndpointWatch extends RepeatedTask {
   private readonly failing: Gauge;
-  private isStopping = false;
 
   constructor(
     private readonly database: Database,
@@ -65,35 +63,19 @@ export class EndpointWatch implements BeforeApplicationShutdown, OnModuleDestroy
     metrics: Metrics,
     log: Log,
   ) {
+    super(EVERY_MS, (error) => {
+      log.warn({ fault: messageOf(error) }, 'failed to check webhook endpoints');
+    });
     this.failing = new Gauge({
       name: 'webhook_endpoints_failing',
       help: 'Enabled webhooks that accept no event.',
       registers: [metrics.registry],
     });
-    this.repeater = new Repeater({
-      run: async () => {
-        await this.runTasks();
-        return EVERY_MS;
-      },
-      retryMs: EVERY_MS,
-      onFailure: (error) => {
-        log.warn({ fault: messageOf(error) }, 'failed to check webhook endpoints');
-      },
-    });
   }
 
-  start(): void {
-    void this.repeater.start();
-  }
-
-  /** Stops the loop. Nest calls this hook on all modules before it waits for the work of any. */
-  onModuleDestroy(): void {
-    this.isStopping = true;
-    this.repeater.end();
-  }
-
-  async beforeApplicationShutdown(): Promise<void> {
-    await this.repeater.stop();
+  protected override async runOnce(): Promise<number> {
+    await this.runTasks();
+    return EVERY_MS;
   }
 
   /** Runs all tasks even if one fails. Throws the last error, or immediately if the database is unavailable. */
@@ -126,7 +108,7 @@ export class EndpointWatch implements BeforeApplicationShutdown, OnModuleDestroy
   private async prune(now: Date): Promise<void> {
     const { deliveriesDays } = this.config;
     if (deliveriesDays <= 0) return;
-    for (let batch = 0; batch < BATCHES_MAX && !this.isStopping; batch += 1) {
+    for (let batch = 0; batch < BATCHES_MAX && !this.repeater.isEnding; batch += 1) {
       if ((await this.database.query(PRUNE, [deliveriesDays, BATCH, now])).length < BATCH) return;
     }
   }

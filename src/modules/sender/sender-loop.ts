@@ -2,9 +2,9 @@
  * The sender's loop: makes new deliveries due, claims endpoints, sends due deliveries, and releases the endpoints.
  * Failing endpoints get at most half of the requests, so that working ones always have capacity.
  */
-import { Injectable, type BeforeApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { monotonicMs } from '../../platform/support/clock.js';
-import { Repeater } from '../../platform/support/repeat.js';
+import { RepeatedTask } from '../../platform/support/repeated-task.js';
 import { messageOf } from '../../domain/errors.js';
 import { SenderConfig } from '../../platform/config/sender-config.js';
 import { Log } from '../../platform/observability/logger.js';
@@ -24,12 +24,10 @@ const UNREAD_REST_MS = 30_000;
 const UNREAD_MAX = 3;
 
 @Injectable()
-export class SenderLoop implements BeforeApplicationShutdown, OnModuleDestroy {
+export class SenderLoop extends RepeatedTask {
   private readonly senders = new Map<string, EndpointSender>();
-  private readonly repeater: Repeater;
   private renewedMs = monotonicMs();
   private readAtMs = Number.NEGATIVE_INFINITY;
-  private isStopping = false;
   /**
    * True if the last pass could read due deliveries. While false, nothing more is claimed, so that other senders can.
    */
@@ -44,18 +42,10 @@ export class SenderLoop implements BeforeApplicationShutdown, OnModuleDestroy {
     private readonly config: SenderConfig,
     private readonly log: Log,
   ) {
-    this.renewEveryMs = (config.sender.leaseSec * 1000) / 3;
-    this.repeater = new Repeater({
-      run: () => this.runPass(),
-      retryMs: RETRY_MS,
-      onFailure: (error) => {
-        log.warn({ fault: messageOf(error) }, 'failed to claim deliveries');
-      },
+    super(RETRY_MS, (error) => {
+      log.warn({ fault: messageOf(error) }, 'failed to claim deliveries');
     });
-  }
-
-  start(): void {
-    void this.repeater.start();
+    this.renewEveryMs = (config.sender.leaseSec * 1000) / 3;
   }
 
   /** Seconds since it last read the due deliveries. */
@@ -68,27 +58,21 @@ export class SenderLoop implements BeforeApplicationShutdown, OnModuleDestroy {
     return [...this.senders.values()].reduce((sum, { attempts: underWay }) => sum + underWay.size, 0);
   }
 
-  /** Stops the loop. Nest calls this hook on all modules before it waits for the work of any. */
-  onModuleDestroy(): void {
-    this.isStopping = true;
-    this.repeater.end();
-  }
-
   /**
    * Starts nothing new and waits for requests in progress. Another sender repeats those that the process's end cuts
    * off.
    */
-  async beforeApplicationShutdown(): Promise<void> {
-    await this.repeater.stop();
+  override async beforeApplicationShutdown(): Promise<void> {
+    await this.stop();
     await Promise.all([...this.senders.values()].flatMap(({ attempts: underWay }) => [...underWay.values()]));
     await this.releaseEndpoints([...this.senders.values()]);
   }
 
   /** Makes one pass. Returns the ms until the next. */
-  async runPass(): Promise<number> {
+  override async runOnce(): Promise<number> {
     const fresh = await this.deliveryClaims.makeNewDeliveriesDue();
     await this.renewLeases();
-    if (this.isReading && !this.isStopping) await this.claimEndpoints();
+    if (this.isReading && !this.repeater.isEnding) await this.claimEndpoints();
     this.isReading = false;
     const sent = await this.sendDue();
     this.isReading = true;
@@ -192,7 +176,7 @@ export class SenderLoop implements BeforeApplicationShutdown, OnModuleDestroy {
   }
 
   private async dropDeliveries(endpointId: string): Promise<void> {
-    while (!this.isStopping && (await this.deliveryClaims.dropBatch(endpointId)) > 0);
+    while (!this.repeater.isEnding && (await this.deliveryClaims.dropBatch(endpointId)) > 0);
   }
 
   private startAttempt(delivery: DueDelivery, endpoint: HeldEndpoint | undefined): void {

@@ -6,9 +6,9 @@
  * A project that cannot be closed delays only its own months; other projects' later months are closed meanwhile. The
  * only writer of statements.
  */
-import { Injectable, type BeforeApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Counter, Gauge } from 'prom-client';
-import { Repeater } from '../../platform/support/repeat.js';
+import { RepeatedTask } from '../../platform/support/repeated-task.js';
 import { invariant, messageOf } from '../../domain/errors.js';
 import { Log } from '../../platform/observability/logger.js';
 import { Metrics } from '../../platform/observability/metrics.js';
@@ -50,11 +50,10 @@ class NotClosedError extends Error {
 }
 
 @Injectable()
-export class StatementClosing implements BeforeApplicationShutdown, OnModuleDestroy {
+export class StatementClosing extends RepeatedTask {
   private readonly closedCounter: Counter;
   private readonly unprovenGauge: Gauge;
   private readonly overdueGauge: Gauge;
-  private readonly repeater: Repeater;
   private cut: Cut | undefined;
   /** The newest open month processed in this round; a new round starts after the last one. */
   private passed: string | undefined;
@@ -66,6 +65,9 @@ export class StatementClosing implements BeforeApplicationShutdown, OnModuleDest
     metrics: Metrics,
     private readonly log: Log,
   ) {
+    super(IDLE_MS, (error) => {
+      log.warn({ fault: messageOf(error) }, 'failed to close a month');
+    });
     const registers = [metrics.registry];
     this.closedCounter = new Counter({
       name: 'statements_closed_total',
@@ -82,26 +84,10 @@ export class StatementClosing implements BeforeApplicationShutdown, OnModuleDest
       help: 'Time that the oldest open month is overdue; 0 without one.',
       registers,
     });
-    this.repeater = new Repeater({
-      run: async () => ({ more: 0, waits: WAIT_MS, idle: IDLE_MS })[await this.runStep()],
-      retryMs: IDLE_MS,
-      onFailure: (error) => {
-        log.warn({ fault: messageOf(error) }, 'failed to close a month');
-      },
-    });
   }
 
-  start(): void {
-    void this.repeater.start();
-  }
-
-  /** Stops the loop. Nest calls this hook on all modules before it waits for the work of any. */
-  onModuleDestroy(): void {
-    this.repeater.end();
-  }
-
-  async beforeApplicationShutdown(): Promise<void> {
-    await this.repeater.stop();
+  protected override async runOnce(): Promise<number> {
+    return { more: 0, waits: WAIT_MS, idle: IDLE_MS }[await this.runStep()];
   }
 
   /** Cuts off a month, or closes it for one project. Does neither while the database's clock is not confirmed. */

@@ -3,8 +3,8 @@
  * move in one transaction that checks the fence. If a worker dies, its lease expires; a late worker changes nothing.
  * Uses the database's clock only: a test order has no chain and no block.
  */
-import { Injectable, type BeforeApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
-import { Repeater } from '../../platform/support/repeat.js';
+import { Injectable } from '@nestjs/common';
+import { RepeatedTask } from '../../platform/support/repeated-task.js';
 import { Ledger } from '../billing/ledger.js';
 import { messageOf } from '../../domain/errors.js';
 import { credits, type Credits } from '../../domain/units.js';
@@ -21,34 +21,19 @@ const RETRY_MS = 1000;
 const LEASE_SEC = 15;
 
 @Injectable()
-export class TestOrders implements BeforeApplicationShutdown, OnModuleDestroy {
-  private readonly repeater: Repeater;
-
+export class TestOrders extends RepeatedTask {
   constructor(
     private readonly database: Database,
     private readonly ledger: Ledger,
     private readonly log: Log,
   ) {
-    this.repeater = new Repeater({
-      run: async () => ((await this.playDue()) < BATCH ? IDLE_MS : 0),
-      retryMs: RETRY_MS,
-      onFailure: (error) => {
-        log.warn({ fault: messageOf(error) }, 'failed to simulate test orders');
-      },
+    super(RETRY_MS, (error) => {
+      log.warn({ fault: messageOf(error) }, 'failed to simulate test orders');
     });
   }
 
-  start(): void {
-    void this.repeater.start();
-  }
-
-  /** Stops the loop. Nest calls this hook on all modules before it waits for the work of any. */
-  onModuleDestroy(): void {
-    this.repeater.end();
-  }
-
-  async beforeApplicationShutdown(): Promise<void> {
-    await this.repeater.stop();
+  protected override async runOnce(): Promise<number> {
+    return (await this.playDue()) < BATCH ? IDLE_MS : 0;
   }
 
   /** Makes the next move of each due order. Returns the number of claimed orders. */

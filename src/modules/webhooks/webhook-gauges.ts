@@ -2,9 +2,9 @@
  * Gauge of how long due deliveries have waited for a sender. Every worker reads it, so it also shows that no sender
  * runs.
  */
-import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Gauge } from 'prom-client';
-import { Repeater } from '../../platform/support/repeat.js';
+import { RepeatedTask } from '../../platform/support/repeated-task.js';
 import { messageOf } from '../../domain/errors.js';
 import { Log } from '../../platform/observability/logger.js';
 import { Metrics } from '../../platform/observability/metrics.js';
@@ -26,8 +26,7 @@ const SAMPLE = {
 };
 
 @Injectable()
-export class WebhookGauges implements BeforeApplicationShutdown {
-  private readonly repeater: Repeater;
+export class WebhookGauges extends RepeatedTask {
   private readonly late: Gauge;
 
   constructor(
@@ -35,29 +34,19 @@ export class WebhookGauges implements BeforeApplicationShutdown {
     metrics: Metrics,
     log: Log,
   ) {
+    super(SAMPLE_MS, (error) => {
+      log.warn({ fault: messageOf(error) }, 'failed to read webhook lag');
+    });
     this.late = new Gauge({
       name: 'webhook_late_seconds',
       help: 'Longest overdue wait of an endpoint that answers (use the `max`).',
       registers: [metrics.registry],
     });
-    this.repeater = new Repeater({
-      run: async () => {
-        await this.sample();
-        return SAMPLE_MS;
-      },
-      retryMs: SAMPLE_MS,
-      onFailure: (error) => {
-        log.warn({ fault: messageOf(error) }, 'failed to read webhook lag');
-      },
-    });
   }
 
-  start(): void {
-    void this.repeater.start();
-  }
-
-  async beforeApplicationShutdown(): Promise<void> {
-    await this.repeater.stop();
+  protected override async runOnce(): Promise<number> {
+    await this.sample();
+    return SAMPLE_MS;
   }
 
   /** Reads the gauge once. */

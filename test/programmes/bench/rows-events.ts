@@ -23,8 +23,8 @@ const WITHOUT_EVENTS: PlantedBug = {
     },
     {
       file: 'modules/events/numberer.ts',
-      find: '  start(): void {\n    void this.repeater.start();\n  }',
-      put: '  start(): void {}',
+      find: '  /** Numbers the next events,',
+      put: '  override start(): void {}\n\n  /** Numbers the next events,',
     },
   ],
 };

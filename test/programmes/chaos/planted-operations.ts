@@ -11,8 +11,8 @@ export const PLANTED_OPERATIONS: readonly PlantedBug[] = [
     name: 'a stopping worker claims auto-delegations until their turn to end comes',
     changes: one(
       'modules/auto-delegations/refills.ts',
-      'onModuleDestroy(): void {\n    this.repeater.end();',
-      'onModuleDestroy(): void {',
+      '  /** Checks due rows.',
+      '  override onModuleDestroy(): void {}\n\n  /** Checks due rows.',
     ),
     test: CLAIMING_STOPS,
   },

@@ -17,7 +17,7 @@ import { pruneWalletDays } from '../../pool/wallet-days.js';
 import { pruneRequests } from '../../requests/retention.js';
 import { pruneTestOrders } from '../../test-projects/retention.js';
 import { Metrics } from '../../../platform/observability/metrics.js';
-import { Repeater } from '../../../platform/support/repeat.js';
+import { RepeatedTask } from '../../../platform/support/repeated-task.js';
 import { confirmedNow } from '../../../platform/database/confirmed-clock.js';
 import { Database } from '../../../platform/database/database.js';
 import { closeReadings } from './receiver-usage.js';
@@ -43,11 +43,10 @@ const PRUNE_BROADCASTS = {
 };
 
 @Injectable()
-export class Pruning {
+export class Pruning extends RepeatedTask {
   private readonly pruned: Counter<'table'>;
   private readonly archived: Counter;
   private readonly archive: OrderArchive;
-  private readonly repeater: Repeater;
 
   constructor(
     private readonly database: Database,
@@ -55,6 +54,9 @@ export class Pruning {
     metrics: Metrics,
     log: Log,
   ) {
+    super(IDLE_MS, (error) => {
+      log.warn({ fault: messageOf(error) }, 'failed to delete old rows');
+    });
     this.pruned = new Counter({
       name: 'pruned_rows_total',
       help: 'Rows past their retention, by `table`: deleted, or, of events, unreadable.',
@@ -67,26 +69,10 @@ export class Pruning {
       registers: [metrics.registry],
     });
     this.archive = new OrderArchive(database);
-    this.repeater = new Repeater({
-      run: async () => ((await this.pruneOnce()) < BATCH ? IDLE_MS : BUSY_MS),
-      retryMs: IDLE_MS,
-      onFailure: (error) => {
-        log.warn({ fault: messageOf(error) }, 'failed to delete old rows');
-      },
-    });
   }
 
-  start(): void {
-    void this.repeater.start();
-  }
-
-  /** Starts no further step. */
-  end(): void {
-    this.repeater.end();
-  }
-
-  async stop(): Promise<void> {
-    await this.repeater.stop();
+  protected override async runOnce(): Promise<number> {
+    return (await this.pruneOnce()) < BATCH ? IDLE_MS : BUSY_MS;
   }
 
   /** Runs one bounded step. Returns the largest number of rows that it took from one table. */
