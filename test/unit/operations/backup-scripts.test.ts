@@ -55,6 +55,8 @@ async function run(script: string, args: readonly string[], env: Record<string, 
 
 const PASSWORD = 'p@ss:w/o r%d\\n';
 const SECRET_URL = `postgres://energy:${encodeURIComponent(PASSWORD)}@db.internal:5433/energy?sslmode=require`;
+/** Maximum age of an order that is not settled, in `verify`. */
+const SETTLE_WITHIN_SEC = 900;
 const OPEN_URL = 'postgres://energy@db.internal:5433/energy?sslmode=require';
 
 test('no script puts the database password into process arguments, and every tool gets it', async () => {
@@ -124,6 +126,16 @@ test('a drill restores the newest dump into a separate database, and always drop
   expect(restored.map(({ args }) => args)).toEqual(
     scratch.map((name) => expect.stringContaining(`/${name}?sslmode=require`) as string),
   );
+});
+
+test('a drill allows open orders the age of the dump', async () => {
+  const taken = Date.UTC(2026, 0, 2, 3, 4, 5);
+  writeFileSync(join(dumps, 'energy-20260102T030405Z.dump'), '');
+  await run('restore-drill.sh', [dumps], { DATABASE_URL: SECRET_URL, CLI: 'cli' });
+  const [verified] = calls().flatMap(({ args }) => /^verify --no-chain --settle-within (\d+)$/.exec(args)?.[1] ?? []);
+  const sinceDump = (): number => Math.floor((Date.now() - taken) / 1000);
+  expect(Number(verified)).toBeLessThanOrEqual(sinceDump() + SETTLE_WITHIN_SEC);
+  expect(Number(verified)).toBeGreaterThan(sinceDump());
 });
 
 function repeat(every: string, mark: string, command: readonly string[]) {
