@@ -83,7 +83,7 @@ const ROW = `a.id, a.project_id, a.address, a.keep_energy, a.refill_below, a.dur
     a.transfer, a.transfer_energy,
     CASE WHEN a.spent_on >= (clock_timestamp() AT TIME ZONE 'UTC')::date THEN a.spent_credits ELSE 0 END AS spent_today`;
 
-/** The longest times until a check, in seconds: retries after failures, and the slow round (refills.ts). */
+/** The longest times until a check, in seconds: retries after failures, and the slow round (address-check.ts). */
 const DUE_SEC_MAX = 120;
 const CHECK_SEC_MAX = 600;
 

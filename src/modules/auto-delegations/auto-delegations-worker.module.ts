@@ -1,6 +1,7 @@
 /** Wires the checks and purchases of auto-delegations, for workers. */
 import { Module } from '@nestjs/common';
 import { TermsModule } from '../orders/terms.module.js';
+import { AddressCheck } from './address-check.js';
 import { AutoDelegationClaims } from './auto-delegation-claims.js';
 import { EnergyReadings } from './energy-readings.js';
 import { RefillPurchases } from './refill-purchases.js';
@@ -10,7 +11,7 @@ import { UseObserver } from './use-observer.js';
 
 @Module({
   imports: [TermsModule],
-  providers: [AutoDelegationClaims, EnergyReadings, RefillPurchases, RefillSize, Refills, UseObserver],
+  providers: [AddressCheck, AutoDelegationClaims, EnergyReadings, RefillPurchases, RefillSize, Refills, UseObserver],
   exports: [Refills, UseObserver],
 })
 export class AutoDelegationsWorkerModule {}

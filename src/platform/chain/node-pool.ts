@@ -124,6 +124,15 @@ export class NodePool {
     return byHeight(rest.length > 0 ? rest : this.nodes);
   }
 
+  /**
+   * Returns the chain's time at this head; 0 while it is unknown or nodes contradict each other. One node that alone
+   * reports a later time must not end a rental early. An earlier time only delays the end.
+   */
+  undisputedClockMs(head = this.head): number {
+    if (head === undefined || this.agreement.dispute !== undefined) return 0;
+    return Math.min(head.timestampMs, this.agreement.clockMs);
+  }
+
   /** The highest known head of a healthy node. */
   get head(): BlockHead | undefined {
     return this.healthy()[0]?.head;

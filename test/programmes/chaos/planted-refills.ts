@@ -155,7 +155,7 @@ export const PLANTED_REFILLS: readonly PlantedBug[] = [
   {
     name: 'an answer from before our newest delegation has its energy bought again',
     changes: one(
-      'modules/auto-delegations/refills.ts',
+      'modules/auto-delegations/address-check.ts',
       'if (plan.refill !== undefined && isJustDelegated(',
       'if (false && isJustDelegated(',
     ),
@@ -165,7 +165,7 @@ export const PLANTED_REFILLS: readonly PlantedBug[] = [
   },
   {
     name: 'one answer decides after an order has moved',
-    changes: one('modules/auto-delegations/refills.ts', 'if (row.change_at === null) return true;', ''),
+    changes: one('modules/auto-delegations/address-check.ts', 'if (row.change_at === null) return true;', ''),
     test: nodes('a node that still shows what was reclaimed a block ago is asked again with the next block'),
   },
   {

@@ -59,10 +59,8 @@ export class Follower {
       const head = await node.readHead();
       isHeadKnown = true;
       const advanced = !this.newBlocks.isFollowed(head);
-      const { agreement } = this.client.pool;
-      const { dispute } = agreement;
-      // One node that alone reports a later time must not end a rental early. An earlier time only delays the end.
-      const clockMs = dispute === undefined ? Math.min(head.timestampMs, agreement.clockMs) : 0;
+      const { dispute } = this.client.pool.agreement;
+      const clockMs = this.client.pool.undisputedClockMs(head);
       this.chainView.advanceClock(clockMs);
       if (!advanced) {
         const delivered = await this.newBlocks.retryPendingInclusions();
