@@ -118,7 +118,7 @@ export class PlatformModule implements OnApplicationBootstrap, OnApplicationShut
   constructor(
     @Inject(ROLE) private readonly role: Role,
     private readonly redis: Redis,
-    private readonly chain: TronClient,
+    private readonly client: TronClient,
   ) {}
 
   /**
@@ -168,11 +168,11 @@ export class PlatformModule implements OnApplicationBootstrap, OnApplicationShut
   }
 
   onApplicationBootstrap(): void {
-    if (this.role !== 'cli') this.chain.pool.start();
+    if (this.role !== 'cli') this.client.pool.start();
   }
 
   async onApplicationShutdown(): Promise<void> {
     this.redis.disconnect();
-    await this.chain.pool.stop();
+    await this.client.pool.stop();
   }
 }

@@ -44,8 +44,8 @@ export class AutoDelegationsController {
     private readonly autoDelegations: AutoDelegations,
     private readonly prices: AutoDelegationPrices,
     private readonly sale: SalesTerms,
-    private readonly lists: ListQueue,
-    private readonly lookups: LookupQueue,
+    private readonly listQueue: ListQueue,
+    private readonly lookupQueue: LookupQueue,
   ) {}
 
   @Put(':address')
@@ -60,7 +60,7 @@ export class AutoDelegationsController {
     const terms = termsOf(request, longestDurationSec(this.sale.priceRows));
     const whose = { projectId: caller.project.id, address, apiKeyId: caller.keyId };
     const judge = this.prices.judge(address, terms);
-    const { row, shown, isNew, costs } = await this.lookups.run(caller.project.id, () =>
+    const { row, shown, isNew, costs } = await this.lookupQueue.run(caller.project.id, () =>
       this.autoDelegations.set(whose, terms, judge, nonceOf(caller)),
     );
     response.status(isNew ? 201 : 200);
@@ -75,7 +75,7 @@ export class AutoDelegationsController {
     @Query() { status, limit, cursor }: AutoDelegationListQuery,
   ): Promise<AutoDelegationPageBody> {
     const request = { projectId: project.id, status, limit: Number(limit ?? LIMIT_DEFAULT), cursor };
-    const { items, nextCursor } = await this.lists.run(project.id, () => this.autoDelegations.page(request));
+    const { items, nextCursor } = await this.listQueue.run(project.id, () => this.autoDelegations.page(request));
     return {
       items: items.map(({ row, shown }) => autoDelegationBody(row, shown)),
       ...(nextCursor !== undefined && { next_cursor: nextCursor }),

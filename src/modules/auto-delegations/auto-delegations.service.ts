@@ -106,8 +106,8 @@ const LIST = {
 export class AutoDelegations {
   constructor(
     private readonly database: Database,
-    private readonly receivers: ReceiverCheck,
-    private readonly chain: TronClient,
+    private readonly receiverCheck: ReceiverCheck,
+    private readonly client: TronClient,
     private readonly config: Config,
   ) {}
 
@@ -129,7 +129,7 @@ export class AutoDelegations {
     refuseTestAddress(address, false);
     const judged = await this.judged(address, judge);
     const { costs } = judged;
-    const refusal = await this.receivers.refusalOf(address);
+    const refusal = await this.receiverCheck.refusalOf(address);
     if (refusal !== undefined) throw refusal;
     const { keepEnergy, refillBelow, durationSec, maxSunPerEnergy, dailyCapCredits, idleAfterSec, until } = terms;
     const columns = [
@@ -159,7 +159,7 @@ export class AutoDelegations {
       return await judge();
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 'TRANSFER_WOULD_FAIL') throw error;
-      throw (await this.receivers.refusalOf(address)) ?? error;
+      throw (await this.receiverCheck.refusalOf(address)) ?? error;
     }
   }
 
@@ -258,7 +258,7 @@ export class AutoDelegations {
 
   /** The chain's time, if this process follows it; a command does not. */
   private chainNow(): Date | undefined {
-    const head = this.chain.pool.head;
+    const head = this.client.pool.head;
     return head && new Date(head.timestampMs);
   }
 

@@ -21,7 +21,7 @@ import { TopUp } from './top-up.service.js';
 export class AutoDelegationAnswers {
   constructor(
     private readonly keys: ApiKeys,
-    private readonly sales: SaleRecords,
+    private readonly saleRecords: SaleRecords,
     private readonly topUp: TopUp,
   ) {}
 
@@ -42,7 +42,7 @@ export class AutoDelegationAnswers {
 
   /** Throws as `keepingCosts`. */
   async costs(terms: PricedTerms): Promise<KeepingCosts> {
-    const costs = keepingCosts(await this.sales.figures(), terms);
+    const costs = keepingCosts(await this.saleRecords.figures(), terms);
     return {
       idle_per_day: money(BigInt(costs.idle_cost_credits_per_day)),
       per_refill: money(BigInt(costs.cost_per_refill_credits)),

@@ -45,8 +45,8 @@ interface Attempt {
 export class ConsolePurchases {
   constructor(
     private readonly database: Database,
-    private readonly sales: SaleRecords,
-    private readonly orders: OrderRecordReader,
+    private readonly saleRecords: SaleRecords,
+    private readonly orderRecordReader: OrderRecordReader,
     private readonly queue: PurchaseQueue,
     private readonly repeater: StatementRepeater,
     private readonly outcomes: PurchaseOutcomes,
@@ -63,7 +63,7 @@ export class ConsolePurchases {
       const refused = receiverRefusal(receiveAddress, limits.test, request.activate);
       if (refused !== undefined) throw refused;
       const { pool, sales } = this.config;
-      const priced = orderTermsOf(request, await this.sales.figures(), { ...pool, ...sales });
+      const priced = orderTermsOf(request, await this.saleRecords.figures(), { ...pool, ...sales });
       assertConfirmed(priced.credits, confirmed);
       return priced;
     });
@@ -89,11 +89,11 @@ export class ConsolePurchases {
     const { key, credits: confirmed, duration_sec: durationSec } = request;
     const expectedUses = usesOf(request.expected_uses, durationSec);
     const limits = await purchaseLimitsOf(this.database, projectId);
-    const order = await this.orders.read(projectId, request.order);
+    const order = await this.orderRecordReader.read(projectId, request.order);
     const { terms, refusal } = await prepared(async () => {
       const { energy: sold, bandwidth } = order;
       if (sold === null) throw refusalNamed('NOT_EXTENDABLE', undefined);
-      const figures = await this.sales.figures();
+      const figures = await this.saleRecords.figures();
       const priced = priceAddedTime(figures, { energy: sold, bandwidth }, durationSec, expectedUses);
       assertConfirmed(priced.credits, confirmed);
       const headAt = order.chain_at;

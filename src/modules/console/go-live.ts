@@ -68,7 +68,7 @@ export class GoLiveSteps {
   constructor(
     private readonly database: Database,
     private readonly team: Team,
-    private readonly sales: SaleRecords,
+    private readonly saleRecords: SaleRecords,
     private readonly config: ConsoleConfig,
   ) {}
 
@@ -107,7 +107,7 @@ export class GoLiveSteps {
 
   private async ordinaryPrice(): Promise<Credits> {
     try {
-      const figures = await this.sales.figures();
+      const figures = await this.saleRecords.figures();
       return priceDirect(figures, energy(this.config.market.warmEnergy), DEFAULT_DURATION_SEC).credits;
     } catch {
       return 1n as Credits;

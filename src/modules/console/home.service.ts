@@ -129,7 +129,7 @@ export class MerchantHomes {
     private readonly database: Database,
     private readonly topUp: TopUp,
     private readonly figures: SpanFigures,
-    private readonly records: OrderRecordReader,
+    private readonly orderRecordReader: OrderRecordReader,
   ) {}
 
   async home(projectId: string): Promise<MerchantHome> {
@@ -178,7 +178,7 @@ export class MerchantHomes {
 
   /** Returns the month's figures, which are the sums of its days. */
   private async month(projectId: string): Promise<MerchantHome['last_30_days']> {
-    const fee = await this.records.energyFee();
+    const fee = await this.orderRecordReader.energyFee();
     const { rows: settled, settledAt } = await this.settled.get(projectId, () => this.readSettled(projectId, fee));
     const rows = [...settled, ...(await this.figures.entries(projectId, settledAt, 'infinity', fee))];
     const { spent, forEnergy, burning } = sumOf(rows);

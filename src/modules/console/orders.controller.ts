@@ -51,7 +51,7 @@ export class OrderQuery extends TimedQuery {
 export class OrdersController {
   constructor(
     private readonly replica: Replica,
-    private readonly records: OrderRecordReader,
+    private readonly orderRecordReader: OrderRecordReader,
     private readonly history: OrderHistory,
     private readonly projects: Projects,
     private readonly csv: CsvAnswers,
@@ -92,8 +92,8 @@ export class OrdersController {
     @Param('project_id') project: string,
     @Param('key') key: string,
   ): Promise<OrderStory> {
-    const order = await this.records.read(project, key);
-    const records = await this.records.load(order);
+    const order = await this.orderRecordReader.read(project, key);
+    const records = await this.orderRecordReader.load(order);
     const operator = caller.audience === 'operator' ? await this.forOperator(project, order) : undefined;
     return orderPageOf(records, this.config, operator);
   }
@@ -101,7 +101,7 @@ export class OrdersController {
   @Get('orders/:key/refund')
   @Authority(READS)
   async refund(@Param('project_id') project: string, @Param('key') key: string): Promise<RefundReason> {
-    const reason = refundOf(await this.records.load(await this.records.read(project, key)));
+    const reason = refundOf(await this.orderRecordReader.load(await this.orderRecordReader.read(project, key)));
     if (reason === undefined) throw new ApiError('NOT_FOUND', 'This order was not refunded.');
     return reason;
   }

@@ -52,8 +52,8 @@ class TryExtensionRequest implements TryExtension {
 @Controller('api/projects/:project_id/playground')
 export class PlaygroundController {
   constructor(
-    private readonly sales: SaleRecords,
-    private readonly orders: OrderRecordReader,
+    private readonly saleRecords: SaleRecords,
+    private readonly orderRecordReader: OrderRecordReader,
   ) {}
 
   @Post('quote')
@@ -61,7 +61,7 @@ export class PlaygroundController {
   @Authority(TRIES)
   async quote(@Param('project_id') _project: string, @Body() request: TryQuoteRequest): Promise<PlaygroundQuote> {
     const { duration_sec: seconds = DEFAULT_DURATION_SEC, receive_address: receiver } = request;
-    const figures = await this.sales.figures();
+    const figures = await this.saleRecords.figures();
     const amount = energy(request.energy);
     const { priceSun, credits, rate } = priceDirect(figures, amount, seconds);
     const burnSun = burnPrice(amount, figures.fees.energyFeeSun);
@@ -103,12 +103,12 @@ export class PlaygroundController {
     @Param('project_id') project: string,
     @Body() { order: key, duration_sec: seconds }: TryExtensionRequest,
   ): Promise<PlaygroundExtension> {
-    const order = await this.orders.read(project, key);
+    const order = await this.orderRecordReader.read(project, key);
     if (!isRunning(order) || order.energy === null) {
       throw new ConsoleError('CONFLICT', 'This rental cannot be extended: it must be final and still running.');
     }
     const sold = { energy: order.energy, bandwidth: order.bandwidth };
-    const { priceSun, credits } = priceAddedTime(await this.sales.figures(), sold, seconds);
+    const { priceSun, credits } = priceAddedTime(await this.saleRecords.figures(), sold, seconds);
     const body = { duration_sec: seconds };
     const path = `/v1/orders/${encodeURIComponent(order.key)}/extensions`;
     return {

@@ -63,7 +63,7 @@ export class ProjectsController {
   constructor(
     private readonly projects: Projects,
     private readonly ledger: Ledger,
-    private readonly deposits: DepositAddresses,
+    private readonly depositAddresses: DepositAddresses,
     private readonly audit: AuditLog,
     private readonly config: ConsoleConfig,
   ) {}
@@ -102,7 +102,7 @@ export class ProjectsController {
     return given<MadeProject>({
       project: projectLine(await this.projects.get(id)),
       secret: apiKey,
-      deposit_address: await this.deposits.addressOf(id),
+      deposit_address: await this.depositAddresses.addressOf(id),
     });
   }
 

@@ -29,9 +29,9 @@ const BOUGHT = {
 export class PurchasePreviews {
   constructor(
     private readonly database: Database,
-    private readonly sales: SaleRecords,
+    private readonly saleRecords: SaleRecords,
     private readonly prices: Prices,
-    private readonly orders: OrderRecordReader,
+    private readonly orderRecordReader: OrderRecordReader,
     private readonly config: ConsoleConfig,
   ) {}
 
@@ -60,7 +60,7 @@ export class PurchasePreviews {
     const limits = await purchaseLimitsOf(this.database, projectId);
     const refused = receiverRefusal(wanted.receive_address, limits.test, wanted.activate);
     if (refused !== undefined) throw refused;
-    const figures = await this.sales.figures();
+    const figures = await this.saleRecords.figures();
     const uses = usesOf(wanted.expected_uses, wanted.duration_sec) ?? 1;
     const price = orderTermsOf(wanted, figures, { ...this.config.pool, ...this.config.sales });
     const { receive_address: receiver, duration_sec: durationSec } = wanted;
@@ -77,9 +77,9 @@ export class PurchasePreviews {
   /** Throws NOT_FOUND, NOT_EXTENDABLE and the errors of an extension that are known without a node. */
   async extensionPreview(projectId: string, wanted: WantedExtension): Promise<PurchasePreview> {
     const limits = await purchaseLimitsOf(this.database, projectId);
-    const order = await this.orders.read(projectId, wanted.order);
+    const order = await this.orderRecordReader.read(projectId, wanted.order);
     if (!isRunning(order) || order.energy === null) throw refusalNamed('NOT_EXTENDABLE', undefined);
-    const figures = await this.sales.figures();
+    const figures = await this.saleRecords.figures();
     const { duration_sec: durationSec } = wanted;
     const uses = usesOf(wanted.expected_uses, durationSec) ?? 1;
     const amount = energy(order.energy);

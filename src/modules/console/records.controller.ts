@@ -50,7 +50,7 @@ class EventsQuery extends PageQuery {
 export class RecordsController {
   constructor(
     private readonly ledger: LedgerList,
-    private readonly requests: RequestHistory,
+    private readonly requestHistory: RequestHistory,
     private readonly replica: Replica,
     private readonly config: ConsoleConfig,
   ) {}
@@ -88,7 +88,7 @@ export class RecordsController {
   @Get('requests')
   @Authority(READS)
   async refused(@Param('project_id') project: string, @Query() query: SimpleQuery): Promise<Page<RefusedShape>> {
-    return refusedPageBody(await this.requests.list(project, limitOf(query), query.cursor));
+    return refusedPageBody(await this.requestHistory.list(project, limitOf(query), query.cursor));
   }
 
   @Get('audit')

@@ -21,7 +21,7 @@ export class SecurityController {
   constructor(
     private readonly security: Security,
     private readonly sessions: Sessions,
-    private readonly addresses: AddressProofs,
+    private readonly addressProofs: AddressProofs,
     private readonly answers: SessionAnswers,
     private readonly config: ConsoleConfig,
   ) {}
@@ -67,7 +67,7 @@ export class SecurityController {
   @HttpCode(200)
   @Authority(ANYBODY)
   async sendAddressProof(@Body() _nothing: Nothing, @Session() session: SessionRow): Promise<Done> {
-    await this.addresses.send(session);
+    await this.addressProofs.send(session);
     return { done: true };
   }
 
@@ -75,7 +75,7 @@ export class SecurityController {
   @HttpCode(200)
   @Authority(ANYBODY)
   async proveAddress(@Body() { token }: AddressBody, @Session() session: SessionRow): Promise<Done> {
-    await this.addresses.prove(session, token);
+    await this.addressProofs.prove(session, token);
     return { done: true };
   }
 

@@ -61,7 +61,7 @@ export interface DayRow {
 export class SpanFigures {
   constructor(
     private readonly replica: Replica,
-    private readonly records: OrderRecordReader,
+    private readonly orderRecordReader: OrderRecordReader,
   ) {}
 
   /** Reads entries later than `from`, up to `to`. */
@@ -74,7 +74,7 @@ export class SpanFigures {
    * entries than are counted.
    */
   async savingOf(projectId: string, month: string): Promise<MeasuredSaving | undefined> {
-    const fee = await this.records.energyFee();
+    const fee = await this.orderRecordReader.energyFee();
     const rows = await this.entries(projectId, lastMomentBefore(month), lastMomentBefore(nextMonth(month)), fee);
     const { burning, forEnergy } = sumOf(rows);
     const used = total(rows, (row) => row.used_energy);

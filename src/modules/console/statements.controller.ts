@@ -29,7 +29,7 @@ class StatementsQuery extends PageQuery {}
 @Controller('api/projects/:project_id')
 export class StatementPagesController {
   constructor(
-    private readonly statements: StatementList,
+    private readonly statementList: StatementList,
     private readonly open: OpenMonths,
     private readonly lines: StatementLines,
     private readonly csv: StatementCsv,
@@ -40,7 +40,7 @@ export class StatementPagesController {
   @Get('statements')
   @Authority(READS)
   async list(@Param('project_id') project: string, @Query() query: StatementsQuery): Promise<Page<StatementLine>> {
-    const { items, nextCursor } = await this.statements.page(project, limitOf(query), query.cursor);
+    const { items, nextCursor } = await this.statementList.page(project, limitOf(query), query.cursor);
     return { items: items.map(statementLine), ...(nextCursor !== undefined && { next_cursor: nextCursor }) };
   }
 
@@ -93,7 +93,7 @@ export class StatementPagesController {
 
   /** Throws 404. */
   private async find(project: string, number: string | undefined): Promise<LedgerStatement> {
-    const statement = number === undefined ? undefined : await this.statements.find(project, number);
+    const statement = number === undefined ? undefined : await this.statementList.find(project, number);
     if (statement === undefined) throw notFound('statement');
     return statement;
   }

@@ -99,7 +99,7 @@ export class TopUp {
     private readonly database: Database,
     private readonly addresses: DepositAddresses,
     private readonly terms: DepositTerms,
-    private readonly events: EventLog,
+    private readonly eventLog: EventLog,
   ) {}
 
   async balance(projectId: string): Promise<BalanceShape> {
@@ -143,8 +143,8 @@ export class TopUp {
     );
     const balance = money(account?.balance_credits ?? 0n);
     if (after === undefined)
-      return { position: Number(await this.events.readLastPosition(projectId)), events: [], balance };
-    const page = await this.events.read(projectId, after, undefined, EVENTS_SHOWN);
+      return { position: Number(await this.eventLog.readLastPosition(projectId)), events: [], balance };
+    const page = await this.eventLog.read(projectId, after, undefined, EVENTS_SHOWN);
     // Pruned events are skipped.
     if (!('items' in page)) return { position: Number(page.oldestPosition) - 1, events: [], balance };
     const events = page.items.map(({ payload, position }) => {

@@ -32,7 +32,7 @@ export const UNDECIDED = { rateE8: null, entryKey: null, credits: null, sumId: n
 export class DepositJudge {
   constructor(
     private readonly ledger: Ledger,
-    private readonly rates: RateHistory,
+    private readonly rateHistory: RateHistory,
     private readonly blocks: WitnessedBlocks,
     private readonly terms: DepositTerms,
     private readonly blacklist: Blacklist,
@@ -139,7 +139,7 @@ export class DepositJudge {
 
   async findRate(tx: Transaction, batch: DepositBatch, { asset, at }: Candidate): Promise<MinuteRate | undefined> {
     const place = `${asset} ${at.toISOString().slice(0, 16)}`;
-    if (!batch.rates.has(place)) batch.rates.set(place, await this.rates.find(tx, asset, at));
+    if (!batch.rates.has(place)) batch.rates.set(place, await this.rateHistory.find(tx, asset, at));
     return batch.rates.get(place);
   }
 
@@ -150,7 +150,7 @@ export class DepositJudge {
   ): Promise<UndoubtedRate | undefined> {
     const place = `${asset} ${at.toISOString().slice(0, 16)}`;
     if (!batch.undoubtedRates.has(place))
-      batch.undoubtedRates.set(place, await this.rates.findUndoubted(tx, asset, at));
+      batch.undoubtedRates.set(place, await this.rateHistory.findUndoubted(tx, asset, at));
     return batch.undoubtedRates.get(place);
   }
 }

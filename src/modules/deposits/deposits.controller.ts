@@ -17,8 +17,8 @@ export class DepositsController {
   constructor(
     private readonly addresses: DepositAddresses,
     private readonly terms: DepositTerms,
-    private readonly deposits: DepositList,
-    private readonly lists: ListQueue,
+    private readonly depositList: DepositList,
+    private readonly listQueue: ListQueue,
   ) {}
 
   @Get('address')
@@ -44,6 +44,6 @@ export class DepositsController {
   ): Promise<DepositPageBody> {
     const filter = { merchant: project.id, ...(status !== undefined && { status }) };
     const rows = Number(limit ?? LIMIT_DEFAULT);
-    return depositPageBody(await this.lists.run(project.id, () => this.deposits.page(filter, rows, cursor)));
+    return depositPageBody(await this.listQueue.run(project.id, () => this.depositList.page(filter, rows, cursor)));
   }
 }

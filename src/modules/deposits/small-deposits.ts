@@ -32,7 +32,7 @@ export class SmallDeposits {
 
   constructor(
     private readonly depositJudge: DepositJudge,
-    private readonly rates: RateHistory,
+    private readonly rateHistory: RateHistory,
     private readonly terms: DepositTerms,
   ) {}
 
@@ -50,8 +50,8 @@ export class SmallDeposits {
    */
   private async assignRates(tx: Transaction): Promise<void> {
     for (const { asset, oldest, newest } of await tx.query<sql.UnratedRow>(sql.OLDEST_UNRATED)) {
-      if ((await this.rates.findUndoubted(tx, asset, newest)) === undefined) continue;
-      const found = await this.rates.findUndoubted(tx, asset, oldest);
+      if ((await this.rateHistory.findUndoubted(tx, asset, newest)) === undefined) continue;
+      const found = await this.rateHistory.findUndoubted(tx, asset, oldest);
       if (found !== undefined) await tx.query(sql.RATE_SMALL_ONES, [asset, found.rate, found.minute, SMALL_BATCH]);
     }
   }

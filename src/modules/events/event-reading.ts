@@ -25,14 +25,14 @@ export interface Wanted {
 export class EventReading {
   constructor(
     private readonly eventLog: EventLog,
-    private readonly lists: ListQueue,
+    private readonly listQueue: ListQueue,
     private readonly eventWaits: EventWaits,
     private readonly heldReads: HeldReads,
   ) {}
 
   /** Returns a page, in the project's turn in the list queue. Throws 410 EVENTS_EXPIRED, 503. */
   async readPage(projectId: string, { after, types, limit }: Wanted): Promise<EventPage> {
-    return this.lists.run(projectId, async () => {
+    return this.listQueue.run(projectId, async () => {
       if (after === 'latest')
         return { items: [], lastPosition: await this.eventLog.readLastPosition(projectId), hasMore: false };
       const page = await this.eventLog.read(projectId, after, types, limit);

@@ -11,8 +11,8 @@ import { ExplainService } from './explain.service.js';
 @Controller('v1/explain')
 export class ExplainController {
   constructor(
-    private readonly explanations: ExplainService,
-    private readonly lookups: LookupQueue,
+    private readonly explainService: ExplainService,
+    private readonly lookupQueue: LookupQueue,
   ) {}
 
   /** A foreign transaction and one that does not exist have the same answer. */
@@ -21,7 +21,7 @@ export class ExplainController {
   @RouteOptionsOf({ scope: 'read', budget: 'quotes' })
   async explain(@Caller() { project }: Caller, @Param('txid') text: string): Promise<ExplanationBody> {
     const txid = txidIn(text);
-    const found = await this.lookups.run(project.id, () => this.explanations.explain([project.id], txid));
+    const found = await this.lookupQueue.run(project.id, () => this.explainService.explain([project.id], txid));
     if (found === undefined) {
       throw new ApiError('NOT_FOUND', 'No node knows this transaction, or no order of this project concerns it.');
     }

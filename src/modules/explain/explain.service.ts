@@ -43,7 +43,7 @@ const ADDRESSES_MAX = 100;
 @Injectable()
 export class ExplainService {
   constructor(
-    private readonly chain: TronClient,
+    private readonly client: TronClient,
     private readonly records: RentalRecords,
     private readonly config: Config,
     private readonly log: Log,
@@ -71,7 +71,7 @@ export class ExplainService {
 
   private async reportOf(txid: string): Promise<TransactionReport | undefined> {
     try {
-      return await this.chain.pool.ask(TRANSACTION_PATH, (node) => transactionReportOf(node, txid));
+      return await this.client.pool.ask(TRANSACTION_PATH, (node) => transactionReportOf(node, txid));
     } catch (error) {
       if (!(error instanceof ChainUnavailableError)) throw error;
       throw new ApiError(
@@ -106,14 +106,14 @@ export class ExplainService {
     if (burnt > 0n && energyBurnSun > 0n) return energyBurnSun / burnt;
     if (energy === 0n) return undefined;
     return this.unlessLate(
-      this.chain.pool.ask(ENERGY_PRICES_PATH, (node) => energyPriceIn(node, blockNumber)),
+      this.client.pool.ask(ENERGY_PRICES_PATH, (node) => energyPriceIn(node, blockNumber)),
       'reading the price of energy',
     );
   }
 
   /** Returns the ids of a block in their order. */
   private async orderIn(blockNumber: number): Promise<readonly string[] | undefined> {
-    const block = await this.unlessLate(this.chain.block(blockNumber), 'reading a block');
+    const block = await this.unlessLate(this.client.block(blockNumber), 'reading a block');
     return block?.transactions.map(({ txid }) => txid);
   }
 
@@ -127,12 +127,12 @@ export class ExplainService {
     const begun = firstBlockOf(records, rentals);
     return {
       ...(isUsedUp && {
-        earlierUse: await this.unlessLate(earlierUseOf(this.chain, report, begun), 'searching for an earlier use'),
+        earlierUse: await this.unlessLate(earlierUseOf(this.client, report, begun), 'searching for an earlier use'),
       }),
       ...(isTooSmall &&
         call?.kind === 'transfer' && {
           transfer: await this.unlessLate(
-            transferFiguresOf(this.chain, call, report.target ?? ''),
+            transferFiguresOf(this.client, call, report.target ?? ''),
             'measuring a transfer of the token',
           ),
         }),
@@ -148,7 +148,7 @@ export class ExplainService {
     begun: number,
   ): Promise<EarlierSurcharge | undefined> {
     if (target === undefined || execution.energy <= execution.penalty) return undefined;
-    return this.chain.pool.ask('wallet/gettransactioninfobyblocknum', async (node) => {
+    return this.client.pool.ask('wallet/gettransactioninfobyblocknum', async (node) => {
       for (const offset of SURCHARGE_OFFSETS) {
         const blockNumber = begun + offset;
         if (blockNumber < 1 || blockNumber > execution.blockNumber) continue;

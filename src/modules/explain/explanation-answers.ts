@@ -39,7 +39,7 @@ interface TakenRow {
 export class ExplanationAnswers extends RepeatedTask {
   constructor(
     private readonly database: Database,
-    private readonly explanations: ExplainService,
+    private readonly explainService: ExplainService,
     private readonly log: Log,
   ) {
     super(RETRY_MS, (error) => {
@@ -60,7 +60,7 @@ export class ExplanationAnswers extends RepeatedTask {
 
   private async answer({ id, project_id: projectId, txid }: TakenRow): Promise<void> {
     try {
-      const found = await this.explanations.explain(projectId === null ? undefined : [projectId], txid);
+      const found = await this.explainService.explain(projectId === null ? undefined : [projectId], txid);
       await this.database.query(ANSWER, [id, found === undefined ? null : JSON.stringify(found), null]);
     } catch (error) {
       this.log.warn({ txid, fault: messageOf(error) }, 'failed to explain a transaction');

@@ -35,7 +35,7 @@ export class ExtensionsService {
   constructor(
     private readonly ordersByKey: OrdersByKey,
     private readonly quotes: QuotesService,
-    private readonly chain: TronClient,
+    private readonly client: TronClient,
     private readonly purchaseQueue: PurchaseQueue,
     private readonly statementRepeater: StatementRepeater,
     private readonly database: Database,
@@ -73,7 +73,7 @@ export class ExtensionsService {
     const { energy: sold, bandwidth } = order;
     if (sold === null) return { terms: undefined, refusal: refusalNamed('NOT_EXTENDABLE', undefined) };
     try {
-      if (!order.test) this.chain.pool.assertAgreed();
+      if (!order.test) this.client.pool.assertAgreed();
       const terms = priceAddedTime(this.quotes.figures, { energy: sold, bandwidth }, durationSec, expectedUses);
       // For a test rental the database judges the end.
       const headAtMs = order.test ? order.created_at.getTime() : await this.chainTimeMs();
@@ -84,7 +84,7 @@ export class ExtensionsService {
   }
 
   private async chainTimeMs(): Promise<number> {
-    return this.chainHeads.get('', async () => (await this.chain.head()).timestampMs);
+    return this.chainHeads.get('', async () => (await this.client.head()).timestampMs);
   }
 
   /** Returns true if an earlier request extended the rental. Throws the refusal that the database chose. */

@@ -34,7 +34,7 @@ export class ReceiverCheck {
   private readonly wallets = new TtlCache<ReadonlySet<string>>(WALLETS_LIMITS);
 
   constructor(
-    private readonly chain: TronClient,
+    private readonly client: TronClient,
     @InjectRepository(PoolWallet) private readonly pool: Repository<PoolWallet>,
   ) {}
 
@@ -64,7 +64,7 @@ export class ReceiverCheck {
 
   /** Returns the state of an address on chain. Throws ChainUnavailableError, also while nodes contradict each other. */
   async stateOf(address: string): Promise<ReceiverState> {
-    this.chain.pool.assertAgreed();
+    this.client.pool.assertAgreed();
     if (this.activated.get(address) === true) return 'activated';
     const asked = this.asking.get(address);
     if (asked !== undefined) return asked;
@@ -74,7 +74,7 @@ export class ReceiverCheck {
   }
 
   private async askNodes(address: string): Promise<ReceiverState> {
-    const account = await this.chain.account(address);
+    const account = await this.client.account(address);
     if (account === undefined) return 'not-activated';
     if (account.isContract) return 'contract';
     this.activated.set(address, true, REMEMBERED_MS);

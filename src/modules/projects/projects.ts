@@ -73,7 +73,7 @@ export class Projects {
     private readonly database: Database,
     private readonly sealers: Sealers,
     private readonly ledger: Ledger,
-    private readonly deposits: DepositAddresses,
+    private readonly depositAddresses: DepositAddresses,
     @InjectRepository(Project) private readonly projects: Repository<Project>,
   ) {}
 
@@ -91,7 +91,7 @@ export class Projects {
       await tx.repository(Project).insert({ id, name, apiKeySealed, isTest });
       await recordAct(tx, act, { action: 'project.create', subject: id, detail: { name, ...(isTest && { isTest }) } });
       await this.ledger.createAccount(tx, id, terms, act);
-      if (!isTest) await this.deposits.assignNew(tx, id);
+      if (!isTest) await this.depositAddresses.assignNew(tx, id);
     });
     return { id, apiKey };
   }

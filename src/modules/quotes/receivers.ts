@@ -28,9 +28,9 @@ export class Receivers {
 
   constructor(
     config: Config,
-    private readonly chain: TronClient,
+    private readonly client: TronClient,
   ) {
-    this.token = new TokenReads(chain, config.chain.tokenContract);
+    this.token = new TokenReads(client, config.chain.tokenContract);
   }
 
   /** Returns the state of `address`; `unknown` if it cannot be read. Never rejects. */
@@ -47,7 +47,7 @@ export class Receivers {
   private async read(address: string): Promise<Recipient> {
     const [tokenBalance, isOnChain] = await Promise.all([
       readable(this.token.balanceOf(address)),
-      readable(this.chain.account(address).then((account) => account !== undefined)),
+      readable(this.client.account(address).then((account) => account !== undefined)),
     ]);
     const recipient = recipientOf({ tokenBalance, isOnChain });
     this.recipients.set(address, recipient, recipient.state === 'warm' ? WARM_KEPT_MS : OTHERS_KEPT_MS);

@@ -58,11 +58,11 @@ export class SizingProbe {
 
   /** `configured`: addresses from the operator's settings, separated by commas. */
   constructor(
-    private readonly chain: TronClient,
+    private readonly client: TronClient,
     private readonly token: string,
     private readonly configured: string | undefined,
   ) {
-    this.reads = new TokenReads(chain, token);
+    this.reads = new TokenReads(client, token);
   }
 
   /** Remembers an address that holds the token. Returns true if it was unknown. */
@@ -92,7 +92,7 @@ export class SizingProbe {
   async measure(others: readonly string[]): Promise<Measurement> {
     this.hasNews = false;
     const sharing = await this.sharing();
-    const dynamics = await readContractDynamics(this.chain, this.token);
+    const dynamics = await readContractDynamics(this.client, this.token);
     const least = await this.reads.leastAmountWithFee();
     const candidates = this.candidates(others);
     const holders = await this.holdersAmong(candidates, least);
@@ -149,7 +149,7 @@ export class SizingProbe {
   }
 
   private async transfer(from: string, to: string, amount: bigint): Promise<Transfer> {
-    const { outcome, isProven } = await simulateTransfer(this.chain, this.token, { from, to, amount });
+    const { outcome, isProven } = await simulateTransfer(this.client, this.token, { from, to, amount });
     const ran = assertRun(outcome);
     if (ran.kind !== 'success' || ran.energyUsed <= 0n) return 'refused';
     return isProven ? { energy: ran.energyUsed, penalty: ran.energyPenalty } : 'no-event';
@@ -178,7 +178,7 @@ export class SizingProbe {
    */
   private async sharing(): Promise<ContractSharing | undefined> {
     try {
-      return await sharingOf(this.chain, this.token);
+      return await sharingOf(this.client, this.token);
     } catch (error) {
       if (!(error instanceof ChainUnavailableError)) throw error;
       return undefined;

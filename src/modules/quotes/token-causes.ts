@@ -29,11 +29,11 @@ export class TokenCauses {
 
   constructor(
     config: Config,
-    private readonly chain: TronClient,
+    private readonly client: TronClient,
     private readonly log: Log,
   ) {
     this.limitMs = config.chain.readTimeoutMs;
-    this.reads = new TokenReads(chain, config.chain.tokenContract);
+    this.reads = new TokenReads(client, config.chain.tokenContract);
   }
 
   /**
@@ -54,7 +54,7 @@ export class TokenCauses {
     if (tokenCall === undefined || (call.callValue ?? 0n) > 0n || this.underway >= AT_ONCE_MAX) return undefined;
     this.underway += 1;
     const untilMs = monotonicMs() + this.limitMs;
-    const search = new CauseSearch(this.chain, this.reads, tokenCall, untilMs).run();
+    const search = new CauseSearch(this.client, this.reads, tokenCall, untilMs).run();
     search.finally(() => (this.underway -= 1)).catch(() => undefined);
     return withDeadline(search, this.limitMs, 'reading why a token call fails').catch((err: unknown) => {
       this.log.info({ err }, 'failed to read the cause of a failing token call');
@@ -66,7 +66,7 @@ export class TokenCauses {
 /** One search: common causes first, the others only if none of them applies. */
 class CauseSearch {
   constructor(
-    private readonly chain: TronClient,
+    private readonly client: TronClient,
     private readonly reads: TokenReads,
     private readonly call: TokenCall,
     private readonly untilMs: number,
@@ -145,12 +145,12 @@ class CauseSearch {
         ? ['transferFrom(address,address,uint256)', addressWord(addressToHex(from)) + recipient]
         : [`${kind}(address,uint256)`, recipient];
     const call = { ownerAddress: spender ?? from, contractAddress: this.reads.token, functionSelector, parameter };
-    return assertRun(await this.chain.simulate(call)).kind === 'success';
+    return assertRun(await this.client.simulate(call)).kind === 'success';
   }
 
   private async isContract(address: string): Promise<boolean> {
     this.assertInTime();
-    return (await this.chain.account(address))?.isContract === true;
+    return (await this.client.account(address))?.isContract === true;
   }
 
   /** Ends a search after its deadline, because its caller no longer waits. */

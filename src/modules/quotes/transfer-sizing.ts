@@ -48,7 +48,7 @@ export class TransferSizing {
 
   constructor(
     private readonly config: Config,
-    private readonly chain: TronClient,
+    private readonly client: TronClient,
     private readonly tokenCauses: TokenCauses,
   ) {}
 
@@ -76,7 +76,7 @@ export class TransferSizing {
     const token = named ?? this.config.chain.tokenContract;
     const terms = await this.termsOf(token);
     const amount = await this.simulatedAmount(sender, sent, token, terms.leastWithFee);
-    const { call, outcome, isProven } = await simulateTransfer(this.chain, token, { from: sender, to, amount });
+    const { call, outcome, isProven } = await simulateTransfer(this.client, token, { from: sender, to, amount });
     if (outcome.kind !== 'success') throw await this.refusal(call, outcome);
     if (!isProven) throw wouldFail('The token reports no transfer from the sender to transfer_to.');
     const { factor } = terms.dynamics;
@@ -91,18 +91,18 @@ export class TransferSizing {
    */
   private async simulatedAmount(sender: string, amount: bigint, token: string, leastWithFee: bigint): Promise<bigint> {
     if (amount > 1n || leastWithFee === 1n) return amount;
-    const balance = (await new TokenReads(this.chain, token).balanceOf(sender)) ?? 0n;
+    const balance = (await new TokenReads(this.client, token).balanceOf(sender)) ?? 0n;
     return balance >= leastWithFee ? leastWithFee : amount;
   }
 
   private async termsOf(contract: string): Promise<ContractTerms> {
     return this.terms.get(contract, async () => {
       const [dynamics, sharing, leastWithFee = 1n] = await Promise.all([
-        readContractDynamics(this.chain, contract),
+        readContractDynamics(this.client, contract),
         // Unknown terms count as a caller that pays for everything, which never sizes too small.
-        sharingOf(this.chain, contract).catch(unlessUnavailable),
+        sharingOf(this.client, contract).catch(unlessUnavailable),
         // An address without a contract has no fee; the simulation names that mistake.
-        new TokenReads(this.chain, contract).leastAmountWithFee().catch(unlessUnavailable),
+        new TokenReads(this.client, contract).leastAmountWithFee().catch(unlessUnavailable),
       ]);
       return { dynamics, sharing, leastWithFee };
     });

@@ -13,7 +13,7 @@ import { describeRequestList } from './requests.openapi.js';
 export class RequestsController {
   constructor(
     private readonly history: RequestHistory,
-    private readonly lists: ListQueue,
+    private readonly listQueue: ListQueue,
   ) {}
 
   @Get()
@@ -21,6 +21,6 @@ export class RequestsController {
   @Describe(describeRequestList)
   async list(@Caller() { project }: Caller, @Query() { limit, cursor }: RequestListQuery): Promise<RefusedPageBody> {
     const rows = Number(limit ?? LIMIT_DEFAULT);
-    return refusedPageBody(await this.lists.run(project.id, () => this.history.list(project.id, rows, cursor)));
+    return refusedPageBody(await this.listQueue.run(project.id, () => this.history.list(project.id, rows, cursor)));
   }
 }

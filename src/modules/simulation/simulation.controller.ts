@@ -14,7 +14,7 @@ import { SimulationService } from './simulation.service.js';
 export class SimulationController {
   constructor(
     private readonly simulations: SimulationService,
-    private readonly lookups: LookupQueue,
+    private readonly lookupQueue: LookupQueue,
   ) {}
 
   @Post()
@@ -33,6 +33,6 @@ export class SimulationController {
     const expectedUses = usesOf(expected, durationSec ?? DEFAULT_DURATION_SEC);
     const wish = { projectId: project.id, isTest: project.isTest, durationSec, expectedUses };
     const quote = body.quote === true ? wish : undefined;
-    return this.lookups.run(project.id, () => this.simulations.simulate(call, quote));
+    return this.lookupQueue.run(project.id, () => this.simulations.simulate(call, quote));
   }
 }

@@ -54,7 +54,7 @@ const REFUSALS: Readonly<Record<Exclude<Refused['refusal'], 'balance'>, string>>
 @Injectable()
 export class SimulationService {
   constructor(
-    private readonly chain: TronClient,
+    private readonly client: TronClient,
     private readonly market: Market,
     private readonly rates: Rates,
     private readonly quotes: QuotesService,
@@ -70,7 +70,7 @@ export class SimulationService {
   async simulate(call: ContractCall, quote: QuoteWish | undefined): Promise<SimulationBody> {
     // Runs both reads concurrently. The sender's account decides first, regardless of the VM's result
     // (docs/interface.md §8).
-    const running = this.chain.simulate(call);
+    const running = this.client.simulate(call);
     running.catch(() => undefined);
     const sharing = this.sharingOf(call);
     const isActivated = await this.isOnChain(call.ownerAddress);
@@ -130,7 +130,7 @@ export class SimulationService {
   private async sharingOf({ ownerAddress, contractAddress }: ContractCall): Promise<EnergySharing> {
     try {
       const read = withDeadline(
-        sharingOf(this.chain, contractAddress),
+        sharingOf(this.client, contractAddress),
         this.config.chain.readTimeoutMs,
         'reading a contract',
       );
@@ -144,7 +144,7 @@ export class SimulationService {
   /** Returns the sender's resources; undefined if they cannot be read in time. Never rejects. */
   private async resourcesOf(address: string): Promise<AccountResources | undefined> {
     try {
-      const read = this.chain.accountResources(address);
+      const read = this.client.accountResources(address);
       return await withDeadline(read, this.config.chain.readTimeoutMs, 'reading resources');
     } catch (err) {
       this.log.info({ err, address }, 'failed to read the resources of a sender');
@@ -170,7 +170,7 @@ export class SimulationService {
 
   private async isOnChain(address: string): Promise<boolean> {
     const account = await this.answered(
-      this.chain.account(address),
+      this.client.account(address),
       "The sender's account cannot be read at present. Repeat the simulation shortly.",
     );
     return account !== undefined;

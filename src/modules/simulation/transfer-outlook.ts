@@ -18,7 +18,7 @@ export interface Outlook {
 @Injectable()
 export class TransferOutlook {
   constructor(
-    private readonly chain: TronClient,
+    private readonly client: TronClient,
     private readonly causes: TokenCauses,
     private readonly config: Config,
     private readonly log: Log,
@@ -27,7 +27,7 @@ export class TransferOutlook {
   /** Simulates a transfer of the token's smallest unit to an unused address. Never rejects. */
   async of(sender: string): Promise<Outlook> {
     const [parameters, failure] = await Promise.all([
-      this.unlessLate(this.chain.chainParameters(this.config.market.parameterBounds)),
+      this.unlessLate(this.client.chainParameters(this.config.market.parameterBounds)),
       this.unlessLate(this.failureOf(sender)),
     ]);
     return { energyFeeSun: parameters?.energyFeeSun, failure };
@@ -35,7 +35,7 @@ export class TransferOutlook {
 
   private async failureOf(sender: string): Promise<string | undefined> {
     const call = transferCall(this.config.chain.tokenContract, sender, unusedAddress(), 1n);
-    const outcome = await this.chain.simulate(call);
+    const outcome = await this.client.simulate(call);
     if (outcome.kind === 'success' || outcome.kind === 'refused') return undefined;
     return this.causes.reasonOf(call, outcome);
   }

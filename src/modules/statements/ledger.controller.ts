@@ -13,7 +13,7 @@ import { momentOf } from '../../domain/moment.js';
 export class LedgerController {
   constructor(
     private readonly ledger: LedgerList,
-    private readonly lists: ListQueue,
+    private readonly listQueue: ListQueue,
   ) {}
 
   @Get()
@@ -22,7 +22,7 @@ export class LedgerController {
   async list(@Caller() { project }: Caller, @Query() { from, to, limit, cursor }: LedgerQuery): Promise<EntryPageBody> {
     const filter = { from: from && momentOf(from), to: to && momentOf(to) };
     const rows = Number(limit ?? LIMIT_DEFAULT);
-    const page = await this.lists.run(project.id, () => this.ledger.page(project.id, filter, rows, cursor));
+    const page = await this.listQueue.run(project.id, () => this.ledger.page(project.id, filter, rows, cursor));
     return {
       items: page.items.map(entryBody),
       ...(page.nextCursor !== undefined && { next_cursor: page.nextCursor }),

@@ -33,7 +33,7 @@ export interface StatementLine {
 export class StatementLines {
   constructor(
     private readonly replica: Replica,
-    private readonly statements: StatementList,
+    private readonly statementList: StatementList,
   ) {}
 
   /** Yields the lines in order of time, at most a thousand at a time. */
@@ -41,7 +41,7 @@ export class StatementLines {
     statement: LedgerStatement,
     inTurn: PageTurn,
   ): AsyncGenerator<readonly StatementLine[], void, undefined> {
-    const before = await this.statements.before(statement);
+    const before = await this.statementList.before(statement);
     const mark = await this.replica.mark();
     const range = [
       ...[statement.endsAt, statement.entriesTo],

@@ -26,9 +26,9 @@ export class StatementsController {
   private readonly slowMs: number;
 
   constructor(
-    private readonly statements: StatementList,
+    private readonly statementList: StatementList,
     private readonly csv: StatementCsv,
-    private readonly lists: ListQueue,
+    private readonly listQueue: ListQueue,
     config: Config,
   ) {
     this.slowMs = config.http.streamSlowSec * 1000;
@@ -42,7 +42,9 @@ export class StatementsController {
     @Query() { limit, cursor }: StatementListQuery,
   ): Promise<StatementPageBody> {
     const rows = Number(limit ?? LIMIT_DEFAULT);
-    return statementPageBody(await this.lists.run(project.id, () => this.statements.page(project.id, rows, cursor)));
+    return statementPageBody(
+      await this.listQueue.run(project.id, () => this.statementList.page(project.id, rows, cursor)),
+    );
   }
 
   @Get(':number')
@@ -62,7 +64,7 @@ export class StatementsController {
     @Res() response: Response,
   ): Promise<void> {
     const statement = await this.find(project.id, number);
-    const pages = this.csv.pages(statement, (read) => this.lists.run(project.id, read));
+    const pages = this.csv.pages(statement, (read) => this.listQueue.run(project.id, read));
     const name = `statement-${statement.month.slice(0, 7)}.csv`;
     const headers = {
       'Content-Type': 'text/csv; charset=utf-8; header=present',
@@ -72,7 +74,7 @@ export class StatementsController {
   }
 
   private async find(projectId: string, number: string): Promise<LedgerStatement> {
-    const statement = await this.statements.find(projectId, number);
+    const statement = await this.statementList.find(projectId, number);
     if (statement === undefined) throw new ApiError('NOT_FOUND', 'This project has no statement with this number.');
     return statement;
   }

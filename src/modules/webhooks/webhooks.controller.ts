@@ -48,7 +48,7 @@ export class WebhooksController {
   constructor(
     private readonly webhooks: Webhooks,
     private readonly deliveries: WebhookDeliveries,
-    private readonly lists: ListQueue,
+    private readonly listQueue: ListQueue,
   ) {}
 
   @Post()
@@ -150,7 +150,7 @@ export class WebhooksController {
     await this.webhooks.get(project.id, id);
     const most = Number(limit ?? LIMIT_DEFAULT);
     const before = cursor === undefined ? undefined : idIn('w', cursor, 'deliveries');
-    const found = await this.lists.run(project.id, () => this.deliveries.list(id, status, most + 1, before));
+    const found = await this.listQueue.run(project.id, () => this.deliveries.list(id, status, most + 1, before));
     const items = found.slice(0, most).map(deliveryBody);
     const last = items.at(-1);
     return { items, ...(found.length > most && last !== undefined && { next_cursor: cursorAt('w', last.id) }) };

@@ -28,7 +28,7 @@ const BASIS_POINTS = 10_000n;
  */
 export class TokenReads {
   constructor(
-    private readonly chain: TronClient,
+    private readonly client: TronClient,
     readonly token: string,
   ) {}
 
@@ -82,7 +82,7 @@ export class TokenReads {
   private async call(functionSelector: string, addresses: readonly string[], ownerAddress: string) {
     const parameter = addresses.map((address) => addressWord(addressToHex(address))).join('');
     const call = { ownerAddress, contractAddress: this.token, functionSelector };
-    return assertRun(await this.chain.simulate(parameter === '' ? call : { ...call, parameter }));
+    return assertRun(await this.client.simulate(parameter === '' ? call : { ...call, parameter }));
   }
 }
 

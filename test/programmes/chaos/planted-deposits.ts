@@ -92,7 +92,11 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
   },
   {
     name: 'deposits are credited at the rate of the moment',
-    changes: one(JUDGE, 'await this.rates.find(tx, asset, at)', 'await this.rates.find(tx, asset, new Date())'),
+    changes: one(
+      JUDGE,
+      'await this.rateHistory.find(tx, asset, at)',
+      'await this.rateHistory.find(tx, asset, new Date())',
+    ),
     test: deposits('is that of the block’s minute, whenever it is read'),
   },
   {

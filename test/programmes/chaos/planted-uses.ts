@@ -109,8 +109,8 @@ export const PLANTED_USES: readonly PlantedBug[] = [
     name: 'a transfer is simulated with one unit, whatever its amount',
     changes: one(
       SIZING,
-      'simulateTransfer(this.chain, token, { from: sender, to, amount })',
-      'simulateTransfer(this.chain, token, { from: sender, to, amount: amount > 0n ? 1n : amount })',
+      'simulateTransfer(this.client, token, { from: sender, to, amount })',
+      'simulateTransfer(this.client, token, { from: sender, to, amount: amount > 0n ? 1n : amount })',
     ),
     test: quotes('is simulated with its amount'),
   },

@@ -22,7 +22,7 @@ export class ExpiredTransactions {
     private readonly deliveryCheck: DeliveryCheck,
     private readonly walletHealth: WalletHealth,
     private readonly fulfilmentEvents: FulfilmentEvents,
-    private readonly logger: Log,
+    private readonly log: Log,
   ) {}
 
   /** Returns true if the transaction's fate is now recorded: dead with proof, or found after all. */
@@ -30,7 +30,7 @@ export class ExpiredTransactions {
     const verdict = await this.proofs.judge(step.tx);
     if (verdict.kind === 'dead') return this.recordDead(step, verdict.evidence);
     if (verdict.kind === 'found') return this.foundTransactions.recordSolid(step, verdict.blockNumber, view);
-    this.logger.debug({ orderId: step.order.id.toString(), why: verdict.why }, 'proof of death not available yet');
+    this.log.debug({ orderId: step.order.id.toString(), why: verdict.why }, 'proof of death not available yet');
     return false;
   }
 

@@ -19,7 +19,7 @@ export class PassPlanner {
     private readonly chainView: ChainView,
     private readonly orderTermination: OrderTermination,
     private readonly config: Config,
-    private readonly logger: Log,
+    private readonly log: Log,
   ) {}
 
   plan(orders: readonly ClaimedOrder[]): AdvancePass {
@@ -38,12 +38,12 @@ export class PassPlanner {
   private async reportFailure(order: ClaimedOrder, error: unknown): Promise<void> {
     const orderId = order.id.toString();
     if (isLockTimeout(error)) {
-      this.logger.warn({ orderId, fault: messageOf(error) }, 'order rows locked by another session');
+      this.log.warn({ orderId, fault: messageOf(error) }, 'order rows locked by another session');
       return;
     }
-    this.logger.error({ err: error, orderId }, 'failed to advance an order');
+    this.log.error({ err: error, orderId }, 'failed to advance an order');
     await this.orderTermination.callAttention(order).catch((err: unknown) => {
-      this.logger.warn({ err, orderId }, 'failed to mark an order for attention');
+      this.log.warn({ err, orderId }, 'failed to mark an order for attention');
     });
   }
 }

@@ -20,7 +20,7 @@ export class RecordedTransactions {
     private readonly client: TronClient,
     private readonly transactionSender: TransactionSender,
     private readonly reclaimChecks: ReclaimChecks,
-    private readonly logger: Log,
+    private readonly log: Log,
   ) {}
 
   async send(pass: AdvancePass, view: View | undefined): Promise<void> {
@@ -56,7 +56,7 @@ export class RecordedTransactions {
         if ((await this.client.pool.ask('a transaction', (node) => placeOf(node, tx.txid))) === undefined) {
           unseen.push(step);
         } else
-          this.logger.error(
+          this.log.error(
             { orderId: order.id.toString(), txid: tx.txid },
             'transaction recorded as never sent found in a block',
           );

@@ -49,7 +49,7 @@ export class Follower {
     private readonly newBlocks: NewBlocks,
     private readonly settlement: Settlement,
     private readonly chainView: ChainView,
-    private readonly logger: Log,
+    private readonly log: Log,
   ) {}
 
   /** Reads the chain once. Throws ChainUnavailableError if no node answers. */
@@ -69,7 +69,7 @@ export class Follower {
       }
       const [solid, ratio] = await Promise.all([this.solidHeads.readSolidHead(node, head), this.networkRatio.read()]);
       const reference = await this.solidHeads.readReferenceBlock(node, head, solid);
-      if (dispute !== undefined) this.logger.error({ ...dispute }, 'nodes disagree');
+      if (dispute !== undefined) this.log.error({ ...dispute }, 'nodes disagree');
       this.chainView.update({ head, solid, reference, ratio, isDisputed: dispute !== undefined });
       const delivered = await this.newBlocks.follow(node, head, ratio);
       if (this.newBlocks.isFollowed(head)) this.followedAtMs = monotonicMs();

@@ -85,7 +85,7 @@ export class Settlement {
     private readonly history: History,
     private readonly inclusion: Inclusion,
     private readonly fulfilmentEvents: FulfilmentEvents,
-    private readonly logger: Log,
+    private readonly log: Log,
   ) {}
 
   /**
@@ -142,7 +142,7 @@ export class Settlement {
       return await this.settleBlock(number, txs, witnessState);
     } catch (error) {
       if (isDatabaseAway(error)) throw error;
-      this.logger.error({ err: error, block: number }, 'failed to settle a block; will retry');
+      this.log.error({ err: error, block: number }, 'failed to settle a block; will retry');
       return txs.length;
     }
   }
@@ -167,7 +167,7 @@ export class Settlement {
       else reverted.push({ id: tx.id, orderId: tx.order_id, blockId });
     }
     const unsettled = unknown + (await this.recordFinal(final, block));
-    if (reverted.length > 0) this.logger.warn({ block: number, count: reverted.length }, 'block reverted');
+    if (reverted.length > 0) this.log.warn({ block: number, count: reverted.length }, 'block reverted');
     return unsettled + (await this.inclusion.revertTransactions(reverted));
   }
 
@@ -212,7 +212,7 @@ export class Settlement {
     const says = heads.map(({ node, header }) => ({ node, says: `${header.id} ${header.timestampMs.toString()}` }));
     const agreed = says.length === 1 ? says[0]?.says : majorityOf(says);
     if (agreed === undefined && heads.length > 1) {
-      this.logger.error({ block: number }, 'nodes disagree on a solid block');
+      this.log.error({ block: number }, 'nodes disagree on a solid block');
       agreement.report(
         `the final block ${number.toString()}`,
         heads.map(({ node }) => node),
@@ -225,7 +225,7 @@ export class Settlement {
     if (!agreement.suffices(nodesOf(answers), this.isOut)) return undefined;
     const standings = agreedOn(txids, answers);
     if (isDisputed(standings)) {
-      this.logger.error({ block: number }, 'nodes disagree on the transactions of a solid block');
+      this.log.error({ block: number }, 'nodes disagree on the transactions of a solid block');
       // Drop the cached block: a node that was wrong may answer correctly when read again.
       for (const { node, header } of agreeing) node.blocks.forget(header);
       agreement.report(`the transactions of block ${number.toString()}`, nodesOf(agreeing));
@@ -250,7 +250,7 @@ export class Settlement {
           return header === undefined ? [] : { node, header };
         } catch (error) {
           if (error instanceof NodeError && error.kind === 'timeout') late.add(node);
-          this.logger.warn({ node: node.name, fault: messageOf(error) }, 'failed to read a solid block from a node');
+          this.log.warn({ node: node.name, fault: messageOf(error) }, 'failed to read a solid block from a node');
           return [];
         }
       }),
@@ -283,7 +283,7 @@ export class Settlement {
       return [];
     } catch (error) {
       unlessOfNode(error);
-      this.logger.warn(
+      this.log.warn(
         { node: node.name, block: header.number, fault: messageOf(error) },
         'failed to read a solid block from a node',
       );

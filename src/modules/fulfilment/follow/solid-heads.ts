@@ -31,7 +31,7 @@ export class SolidHeads {
 
   constructor(
     private readonly client: TronClient,
-    private readonly logger: Log,
+    private readonly log: Log,
   ) {}
 
   /**
@@ -44,7 +44,7 @@ export class SolidHeads {
     });
     try {
       const solid = await withDeadline(this.readingSolid, SOLID_WAIT_MS, 'the solid head');
-      if (this.solidFault !== undefined) this.logger.warn({ node: node.name }, 'solid port answered again');
+      if (this.solidFault !== undefined) this.log.warn({ node: node.name }, 'solid port answered again');
       this.solidFault = undefined;
       // Another node may be ahead of the node that returned this head.
       if (solid.number <= head.number) this.lastSolid = solid;
@@ -53,7 +53,7 @@ export class SolidHeads {
         error instanceof NodeError || error instanceof DeadlineError || error instanceof ChainUnavailableError;
       if (!isOutage) throw error;
       if (this.solidFault === undefined) {
-        this.logger.error(
+        this.log.error(
           { node: node.name, fault: error.message, effect: 'settlement waits' },
           'failed to reach the solid port',
         );

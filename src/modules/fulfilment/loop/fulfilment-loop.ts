@@ -72,7 +72,7 @@ export class FulfilmentLoop {
     private readonly startupGate: StartupGate,
     private readonly clockWatch: ClockWatch,
     private readonly config: Config,
-    private readonly logger: Log,
+    private readonly log: Log,
   ) {}
 
   start(): void {
@@ -166,7 +166,7 @@ export class FulfilmentLoop {
       if (monotonicMs() >= this.nextSearchMs) await this.claimDue(limit);
       return this.requested.size > 0 ? 0 : Math.max(0, this.nextSearchMs - monotonicMs());
     } catch (error) {
-      this.logger.error({ err: error }, 'failed to sweep orders');
+      this.log.error({ err: error }, 'failed to sweep orders');
       return FAULT_PAUSE_MS;
     }
   }
@@ -228,14 +228,14 @@ export class FulfilmentLoop {
     const work = async (): Promise<void> => {
       const { setBackSec, jumpedSec, woken } = await this.clockWatch.checkClock();
       if (jumpedSec !== 0) {
-        this.logger.error(
+        this.log.error(
           { jumpedSec, effect: 'nothing is deleted, disabled or closed by age for an hour' },
           'database clock jumped',
         );
       }
       if (setBackSec > 0 || woken > 0) {
         const effect = 'postponed orders are due now';
-        this.logger.warn({ setBackSec, orders: woken, effect }, 'database clock set back');
+        this.log.warn({ setBackSec, orders: woken, effect }, 'database clock set back');
       }
       await this.clockWatch.recountSpending();
     };
@@ -252,7 +252,7 @@ export class FulfilmentLoop {
       try {
         await work();
       } catch (error) {
-        this.logger.warn({ fault: messageOf(error) }, failure);
+        this.log.warn({ fault: messageOf(error) }, failure);
       }
       await sleep(Math.max(1, restMs - (monotonicMs() - startedAt)), this.stopping.signal);
     }
@@ -295,7 +295,7 @@ export class FulfilmentLoop {
     const run = this.advancer
       .advance(orders)
       .catch((error: unknown): Failures => {
-        this.logger.error({ err: error, orders: orders.length }, 'failed to process a batch of orders; will retry');
+        this.log.error({ err: error, orders: orders.length }, 'failed to process a batch of orders; will retry');
         return new Map(orders.map(({ id }) => [id, error]));
       })
       .finally(() => {
@@ -313,7 +313,7 @@ export class FulfilmentLoop {
       maxMs: RUN_MAX_MS,
       renew: () => this.orderClaims.renew(orders),
       onFailure: (error: unknown) => {
-        this.logger.warn({ fault: messageOf(error) }, 'failed to renew leases');
+        this.log.warn({ fault: messageOf(error) }, 'failed to renew leases');
       },
     };
     await keepLease(options, done);

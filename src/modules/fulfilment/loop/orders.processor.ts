@@ -40,13 +40,13 @@ export class OrdersProcessor implements OnModuleDestroy, OnApplicationShutdown {
   constructor(
     private readonly loop: FulfilmentLoop,
     private readonly config: Config,
-    private readonly logger: Log,
+    private readonly log: Log,
   ) {}
 
   /** Consumes the queue once orders may be advanced. While Redis is unavailable the sweep alone finds due orders. */
   start(): void {
     this.connection = createWorkerConnection(this.config.redis, (error) => {
-      this.logger.debug({ fault: messageOf(error), effect: 'the sweep continues' }, 'failed to reach Redis');
+      this.log.debug({ fault: messageOf(error), effect: 'the sweep continues' }, 'failed to reach Redis');
     });
     const worker = new Worker<OrderDueJob>(ORDERS_QUEUE, (job) => this.handle(job), {
       connection: this.connection,
@@ -59,7 +59,7 @@ export class OrdersProcessor implements OnModuleDestroy, OnApplicationShutdown {
     });
     this.worker = worker;
     const onFault = (error: unknown): void => {
-      this.logger.debug({ fault: messageOf(error), effect: 'the sweep continues' }, 'failed to reach the queue');
+      this.log.debug({ fault: messageOf(error), effect: 'the sweep continues' }, 'failed to reach the queue');
     };
     worker.on('error', onFault);
     this.loop.opened.then(() => (this.closing === undefined ? worker.run() : undefined)).catch(onFault);

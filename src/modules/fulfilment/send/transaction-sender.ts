@@ -64,7 +64,7 @@ export class TransactionSender {
     private readonly receiverEnergy: ReceiverEnergy,
     private readonly fulfilmentEvents: FulfilmentEvents,
     private readonly config: Config,
-    private readonly logger: Log,
+    private readonly log: Log,
   ) {}
 
   /** Builds and sends new transactions, and releases their orders: this is the last step of a pass. */
@@ -120,7 +120,7 @@ export class TransactionSender {
     try {
       return { step, record: this.build(step, view) };
     } catch (error) {
-      this.logger.error(
+      this.log.error(
         { err: error, orderId: step.order.id.toString(), purpose: step.purpose },
         'failed to build a transaction',
       );
@@ -189,7 +189,7 @@ export class TransactionSender {
     this.fulfilmentEvents.countAnswers(records);
     const heard = answeredIds(sending, records);
     const unheard = sending.flatMap(({ id }) => (heard.has(id) ? [] : id));
-    if (unheard.length > 0) this.logger.warn({ count: unheard.length }, 'transactions reached no node');
+    if (unheard.length > 0) this.log.warn({ count: unheard.length }, 'transactions reached no node');
     await this.transactionLog.recordBroadcasts(records, { unheard });
     await this.noteRefusals(sending, records);
     return { stuck, released: releaseMs === undefined ? [] : sending.map(({ order }) => order) };

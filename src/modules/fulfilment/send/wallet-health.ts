@@ -124,7 +124,7 @@ export class WalletHealth {
     private readonly database: Database,
     private readonly signer: Signer,
     private readonly chainView: ChainView,
-    private readonly logger: Log,
+    private readonly log: Log,
   ) {}
 
   /** Counts failed signatures. Returns the wallets that cannot deliver now. */
@@ -213,8 +213,8 @@ export class WalletHealth {
 
   private report(changed: readonly Changed[]): void {
     for (const { address, delivery_fault: fault } of changed) {
-      if (fault === null) this.logger.info({ wallet: address }, 'wallet can deliver again');
-      else this.logger.error({ wallet: address, fault }, 'wallet cannot deliver');
+      if (fault === null) this.log.info({ wallet: address }, 'wallet can deliver again');
+      else this.log.error({ wallet: address, fault }, 'wallet cannot deliver');
     }
   }
 }

@@ -46,7 +46,7 @@ export class OpenApiController {
   constructor(
     private readonly config: Config,
     private readonly modules: ModulesContainer,
-    private readonly parts: ModuleRef,
+    private readonly moduleRef: ModuleRef,
   ) {}
 
   @Get('openapi.json')
@@ -91,7 +91,7 @@ export class OpenApiController {
 
   private current(): Documents {
     // Prices belong to a feature, which this layer does not import.
-    const { longestSec } = this.parts.get(SaleBounds, { strict: false });
+    const { longestSec } = this.moduleRef.get(SaleBounds, { strict: false });
     if (this.documents === undefined || this.documents.longestSec !== longestSec) {
       const limits = { sales: this.config.sales, sale: { longestSec } };
       const json = describeApi(routesIn(this.modules).list(), limits, packageVersion());
