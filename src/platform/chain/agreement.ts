@@ -29,7 +29,8 @@ export class Agreement {
   private readonly voices: readonly (readonly TronNode[])[];
   private compared: Dispute | undefined;
   private reported: { readonly dispute: Dispute; readonly atMs: number } | undefined;
-  private outvoted: ReadonlySet<TronNode> = new Set();
+  /** The witnesses that a majority contradicted at the last comparison. */
+  private outvoted: ReadonlySet<string> = new Set();
   /**
    * The witnesses with a solid head far below another one's, by solid port. Each has the height at which it stalls, and
    * the start of the stall.
@@ -114,12 +115,13 @@ export class Agreement {
   }
 
   /**
-   * The height that nodes are compared with: the highest, or with three or more nodes the highest that two have
+   * The height that nodes are compared with: the highest, or with three or more witnesses the highest that two have
    * reached.
    */
   get height(): number {
-    const present = this.nodes.filter((node) => node.isOnTime && node.isMoving && !this.outvoted.has(node));
-    const heights = present.map(({ head }) => head?.number ?? 0).sort((a, b) => b - a);
+    const present = this.namesThat((node) => node.isOnTime && node.isMoving && !this.outvoted.has(node.witness));
+    const heights = present.map((voice) => Math.max(...voice.map(({ head }) => head?.number ?? 0)));
+    heights.sort((a, b) => b - a);
     return heights[present.length >= 3 ? 1 : 0] ?? 0;
   }
 
@@ -130,9 +132,10 @@ export class Agreement {
     return this.disputedTime ?? this.compared ?? recent;
   }
 
-  /** Nodes that two others agree against. */
+  /** Nodes that two other witnesses agree against: all names of an outvoted one, and each name with a stray clock. */
   get suspects(): ReadonlySet<TronNode> {
-    return new Set([...this.outvoted, ...this.strayClocks]);
+    const outvoted = this.nodes.filter(({ witness }) => this.outvoted.has(witness));
+    return new Set([...outvoted, ...this.strayClocks]);
   }
 
   /**
@@ -149,7 +152,7 @@ export class Agreement {
     }
     const agreed = majorityOf(testimonies);
     this.outvoted = new Set(
-      testimonies.flatMap(({ node, says }) => (agreed !== undefined && says !== agreed ? node : [])),
+      testimonies.flatMap(({ node, says }) => (agreed !== undefined && says !== agreed ? node.witness : [])),
     );
     this.compared = agreed === undefined ? { what, nodes: testimonies.map(({ node }) => node.name) } : undefined;
   }
@@ -175,27 +178,32 @@ export class Agreement {
 
   private get disputedTime(): Dispute | undefined {
     const { offsets } = this;
-    const isAgreed = offsets.length < 2 || this.agreeing(offsets).length >= Math.min(2, offsets.length);
+    const agreeing = this.agreeing(offsets);
+    const isAgreed = agreeing.length === offsets.length || witnessesOf(agreeing) >= 2;
     return isAgreed ? undefined : { what: 'the time of the chain', nodes: offsets.map(({ node }) => node.name) };
   }
 
   private get strayClocks(): readonly TronNode[] {
     const { offsets } = this;
     const agreeing = this.agreeing(offsets);
-    if (offsets.length < 3 || agreeing.length < 2) return [];
+    if (witnessesOf(agreeing) < 2) return [];
     return offsets.flatMap(({ node }) => (agreeing.includes(node) ? [] : node));
   }
 
-  /** Returns the largest set of nodes with nearly equal offsets. */
+  /** Returns the nodes with nearly equal offsets that are of most witnesses, and of several such sets the largest. */
   private agreeing(offsets: Agreement['offsets']): readonly TronNode[] {
     let most: readonly TronNode[] = [];
     for (const { ms } of offsets) {
       const near = offsets.flatMap((other) => (Math.abs(other.ms - ms) <= CLOCKS_APART_MAX_MS ? other.node : []));
-      if (near.length > most.length) most = near;
+      const more = witnessesOf(near) - witnessesOf(most);
+      if (more > 0 || (more === 0 && near.length > most.length)) most = near;
     }
     return most;
   }
 }
+
+/** Returns the number of witnesses among the nodes. */
+const witnessesOf = (nodes: readonly TronNode[]): number => new Set(nodes.map(({ witness }) => witness)).size;
 
 /** Returns the statement that at least two witnesses make and more than make any other; undefined without one. */
 export function majorityOf(testimonies: readonly Testimony[]): string | undefined {

@@ -1,5 +1,6 @@
 // Several names of one node, such as two keys of one provider, and a provider that forbids one path.
 import { randomBytes } from 'node:crypto';
+import { idOf } from '../../../src/platform/chain/block-header.js';
 import { nodeOptionsOf } from '../../../src/platform/chain/configured-nodes.js';
 import { History } from '../../../src/platform/chain/history.js';
 import { NodePool } from '../../../src/platform/chain/node-pool.js';
@@ -27,6 +28,7 @@ beforeAll(async () => {
     genesis: { accounts: [{ address: newOwner().address, balance: 5_000_000 }] },
     blockMs: 0,
     solidLag: 1,
+    second: { behind: 0, solidLag: 1 },
   });
   await chain.control('mine', { count: 30 });
   [full, solid] = await Promise.all([openFaultyNode(chain.fullUrl), openFaultyNode(chain.solidUrl)]);
@@ -81,6 +83,23 @@ function exhaust(key: string): void {
   for (const port of [full, solid]) port.fail({ kind: 'says', status: 429, body: '', key });
 }
 
+/** Returns an honest node of another provider. */
+async function honestNode(solidUrl = chain.solidUrl): Promise<TronNode> {
+  const node = new TronNode({ fullUrl: chain.fullUrl, solidUrl, apiKey: undefined, ...LIMITS });
+  await node.readHead();
+  return node;
+}
+
+/** Makes the provider answer with a forged head, some blocks higher and some time later than its own. */
+async function forgeHead(blocks: number, ms: number): Promise<void> {
+  const answer = await fetch(`${chain.fullUrl}/wallet/getblock`, { method: 'POST', body: '{"detail":false}' });
+  const block = (await answer.json()) as { block_header: { raw_data: { number: number; timestamp: number } } };
+  const { raw_data: raw } = block.block_header;
+  const forged = { ...raw, number: raw.number + blocks, timestamp: raw.timestamp + ms };
+  const body = { ...block, blockID: idOf(forged), block_header: { ...block.block_header, raw_data: forged } };
+  full.fail({ kind: 'says', body: JSON.stringify(body) }, 'wallet/getblock');
+}
+
 /** Returns a transaction that no block holds and that expires at the head, after which further blocks come. */
 async function deadTx(node: TronNode): Promise<ClaimedTx> {
   const head = await node.readHead();
@@ -118,13 +137,7 @@ describe('two keys of the only provider', () => {
 
   it('do not outvote another provider, and the second one is asked when the first one fails', async () => {
     const keyed = await nodesWith('one', 'other');
-    const honest = new TronNode({
-      fullUrl: chain.fullUrl,
-      solidUrl: chain.solidUrl,
-      apiKey: undefined,
-      ...LIMITS,
-    });
-    await honest.readHead();
+    const honest = await honestNode();
     const client = new TronClient(poolOf([...keyed, honest]));
     const { parameterBounds } = settings().market;
     expect(await client.chainParameters(parameterBounds)).toMatchObject({ energyFeeSun: 100n });
@@ -134,6 +147,36 @@ describe('two keys of the only provider', () => {
     await expect(client.chainParameters(parameterBounds)).rejects.toThrow('the chain parameters alike');
     full.fail({ kind: 'says', status: 500, body: '', key: 'one' }, parameters);
     expect(await client.chainParameters(parameterBounds)).toMatchObject({ energyFeeSun: 100n });
+  });
+
+  it('put two other providers behind no head that they alone report', async () => {
+    const others = [await honestNode(), await honestNode(chain.second!.solidUrl)];
+    await forgeHead(1000, 3_000_000);
+    const keyed = await nodesWith('one', 'other');
+    const { agreement } = poolOf([...keyed, ...others]);
+    expect(keyed.map(({ head }) => head!.number - others[0]!.head!.number)).toEqual([1000, 1000]);
+    expect(agreement.height).toBe(others[0]!.head!.number);
+  });
+
+  it('contradict another provider about the time of the chain without outvoting it', async () => {
+    const honest = await honestNode();
+    await forgeHead(0, 600_000);
+    const keyed = await nodesWith('one', 'other');
+    const { agreement } = poolOf([...keyed, honest]);
+    expect(agreement.dispute).toMatchObject({ what: 'the time of the chain' });
+    expect([...agreement.suspects]).toEqual([]);
+    const { agreement: ofMore } = poolOf([...keyed, honest, await honestNode(chain.second!.solidUrl)]);
+    expect(ofMore.dispute).toBeUndefined();
+    expect([...ofMore.suspects]).toEqual(keyed);
+  });
+
+  it('are both disbelieved once two other providers contradict one of them', async () => {
+    const others = [await honestNode(), await honestNode(chain.second!.solidUrl)];
+    const keyed = await nodesWith('one', 'other');
+    const { agreement } = poolOf([...keyed, ...others]);
+    const honest = others.map((node) => ({ node, says: 'a block' }));
+    agreement.compare('a final block', [{ node: keyed[0]!, says: 'another block' }, ...honest]);
+    expect([...agreement.suspects]).toEqual(keyed);
   });
 
   it('are one witness, even if the second one takes the place of the first one during a proof', async () => {

@@ -152,6 +152,31 @@ const AGAINST_NODES: readonly PlantedBug[] = [
     ),
   },
   {
+    name: 'the height that two keys of one provider report puts the others behind',
+    changes: one(
+      'platform/chain/agreement.ts',
+      'const present = this.namesThat((node) => node.isOnTime && node.isMoving && !this.outvoted.has(node.witness));',
+      'const present = this.nodes.flatMap((node) => (node.isOnTime && node.isMoving ? [[node]] : []));',
+    ),
+    test: integration('chain/provider-keys')('put two other providers behind no head that they alone report'),
+  },
+  {
+    name: 'two keys of one provider outvote the clock of another provider',
+    changes: one('platform/chain/agreement.ts', 'new Set(nodes.map(({ witness }) => witness)).size;', 'nodes.length;'),
+    test: integration('chain/provider-keys')(
+      'contradict another provider about the time of the chain without outvoting it',
+    ),
+  },
+  {
+    name: 'an outvoted provider is believed by its other key',
+    changes: one(
+      'platform/chain/agreement.ts',
+      'const outvoted = this.nodes.filter(({ witness }) => this.outvoted.has(witness));',
+      'const outvoted = this.witnesses.filter(({ witness }) => this.outvoted.has(witness));',
+    ),
+    test: integration('chain/provider-keys')('are both disbelieved once two other providers contradict one of them'),
+  },
+  {
     name: 'two names of one node prove a death',
     changes: one(
       'modules/fulfilment/send/proof.ts',
