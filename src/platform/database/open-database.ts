@@ -12,6 +12,7 @@ import { databaseFaultOf, databaseFaultText, isDatabaseBusy } from './database-f
 import { checkKeys } from './key-canaries.js';
 import { HostsClient } from './hosts-client.js';
 import { checkNamedStatements } from './named-statements.js';
+import { assertOwnSessions, SESSION_ID } from './own-sessions.js';
 import { checkSession } from './session-check.js';
 
 interface Opening {
@@ -83,6 +84,27 @@ async function checkNaming({ pool, hosts }: Database): Promise<void> {
 }
 
 /**
+ * Throws StartError if a pooler would lose the announcements to this process. Omitted where two connections cannot be
+ * made: a process starts while its database takes no further ones.
+ */
+async function checkAnnouncements(hosts: DatabaseHosts): Promise<void> {
+  const limits = { connectionTimeoutMillis: START_CONNECT_LIMIT_MS, query_timeout: START_CONNECT_LIMIT_MS };
+  const clients = [new HostsClient({ hosts, ...limits }), new HostsClient({ hosts, ...limits })];
+  try {
+    for (const client of clients) await client.connect();
+    const asks = clients.map((client) => async () => {
+      const { rows } = await client.query<{ pid: number }>(SESSION_ID);
+      return rows[0]?.pid ?? 0;
+    });
+    await assertOwnSessions(asks, 'announcements need');
+  } catch (error) {
+    if (error instanceof StartError) throw error;
+  } finally {
+    await Promise.all(clients.map((client) => client.end().catch(messageOf)));
+  }
+}
+
+/**
  * Opens the database. Throws StartError if its schema is older than this code, or if its secrets are sealed under other
  * keys.
  */
@@ -117,6 +139,7 @@ export async function openDatabase(
   try {
     const database = new Database(source);
     if (namedStatements === 'on') await checkNaming(database);
+    if (isPatient !== true) await checkAnnouncements(direct);
     await checkSession(database);
     await checkSchema(database);
     const missing = await checkKeys(database, sealers.held);

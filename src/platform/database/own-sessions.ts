@@ -16,12 +16,15 @@ export async function haveOwnSessions(asks: readonly (() => Promise<number>)[]):
   return sessions.size === asks.length && served.every((pids) => pids.size === 1);
 }
 
-/** Throws StartError if a lock or a setting of the session would be lost, or belong to other clients. */
-export async function assertOwnSessions(asks: readonly (() => Promise<number>)[]): Promise<void> {
+/**
+ * Throws StartError if a lock, a setting or an announcement to the session would be lost, or reach other clients.
+ * `need`: what the process needs the session for.
+ */
+export async function assertOwnSessions(asks: readonly (() => Promise<number>)[], need: string): Promise<void> {
   if (await haveOwnSessions(asks)) return;
   throw new StartError(
     'DATABASE_SETTINGS',
-    'A pooler in transaction mode is between this process and Postgres, and migrations need a session of their own. ' +
+    `A pooler in transaction mode is between this process and Postgres, and ${need} a session of their own. ` +
       'Set DATABASE_DIRECT_URL to the database itself (docs/high-availability.md). Nothing was done.',
   );
 }

@@ -24,14 +24,14 @@ beforeAll(async () => {
 
 afterAll(() => database.drop());
 
-async function ask(port: number, namedStatements: 'on' | 'off'): Promise<unknown> {
+async function ask(port: number, namedStatements: 'on' | 'off', isBypassed = true): Promise<unknown> {
   const url = new URL(asRole(database.url, 'worker'));
   url.host = new URL(adminUrl).host;
   const directUrl = url.href;
   url.port = port.toString();
   const terms: DatabaseSettings = {
     url: url.href,
-    directUrl,
+    directUrl: isBypassed ? directUrl : undefined,
     readUrl: undefined,
     readLagMaxSec: 10,
     namedStatements,
@@ -73,6 +73,18 @@ async function run(port: number, ...command: string[]): Promise<CliResult> {
         ),
       });
       expect(await ask(pooler.port, 'off')).toEqual([{ one: 1 }]);
+    } finally {
+      await pooler.stop();
+    }
+  });
+
+  test('in transaction mode prevents a start that nothing bypasses, since announcements would be lost', async () => {
+    const pooler = await startPooler(adminUrl, logins());
+    try {
+      await expect(ask(pooler.port, 'off', false)).rejects.toMatchObject({
+        code: 'DATABASE_SETTINGS',
+        message: expect.stringMatching(/^A pooler in transaction mode .* announcements .* Set DATABASE_DIRECT_URL /),
+      });
     } finally {
       await pooler.stop();
     }
@@ -121,6 +133,7 @@ async function run(port: number, ...command: string[]): Promise<CliResult> {
     const pooler = await startPooler(adminUrl, logins(), 'session');
     try {
       expect(await ask(pooler.port, 'on')).toEqual([{ one: 1 }]);
+      expect(await ask(pooler.port, 'off', false)).toEqual([{ one: 1 }]);
     } finally {
       await pooler.stop();
     }
