@@ -19,12 +19,14 @@ import { ExplanationAnswers } from '../../modules/explain/explanation-answers.js
 import { WORKER_PLACES } from '../../modules/fulfilment/crash-places.js';
 import { FulfilmentLoop } from '../../modules/fulfilment/loop/fulfilment-loop.js';
 import { WorkerLoops } from '../../modules/fulfilment/worker-loops.js';
+import { assertExpiration } from '../../modules/pool/signer-expiration.js';
 import { openAdmin } from '../../platform/observability/admin.js';
 import { createLogger } from '../../platform/observability/logger.js';
 import { Metrics } from '../../platform/observability/metrics.js';
 import { Stopping } from '../../platform/observability/shutdown.js';
 import { Sealers } from '../../platform/support/sealers.js';
 import { aboutNodes } from '../../platform/chain/about-nodes.js';
+import { Signer } from '../../platform/chain/keys.js';
 import { requireNativeSignatures } from '../../platform/chain/native-signatures.js';
 import { TronClient } from '../../platform/chain/tron.client.js';
 import { Database } from '../../platform/database/database.js';
@@ -54,6 +56,7 @@ async function start(): Promise<void> {
     abortOnError: false,
   });
   await app.get(DepositTokens).assertSetting();
+  await assertExpiration(app.get(Signer), config.chain.expirationSec);
   setTrap(PLACES, app, trap);
   const fulfilment = app.get(FulfilmentLoop);
   const database = app.get(Database);

@@ -1,5 +1,6 @@
 /** The doctor's checks of secrets, prices and due work in the database, of exchange rates and of the signer. */
 import { SocketSigner } from '../../platform/chain/socket-signer.js';
+import { EXPIRATION_REMEDY, expirationFault } from '../pool/signer-expiration.js';
 import type { TronClient } from '../../platform/chain/tron.client.js';
 import type { HeldRates } from '../billing/held-rates.js';
 import { RATE_SOURCE_NAMES, agreedRate, askSource, rateQuorum, rateSource } from '../billing/rate-sources.js';
@@ -249,8 +250,11 @@ export async function checkWork(database: Database): Promise<DoctorFinding[]> {
   return findings;
 }
 
-/** Checks that the signer, if used, holds the keys of the pool. */
-export async function checkSigner({ secrets }: Config, wallets: readonly WalletView[]): Promise<DoctorFinding[]> {
+/** Checks that the signer, if used, holds the keys of the pool and signs transactions with our expiration. */
+export async function checkSigner(
+  { secrets, chain }: Config,
+  wallets: readonly WalletView[],
+): Promise<DoctorFinding[]> {
   const elsewhere = wallets.filter((wallet) => wallet.key_held_by === 'signer');
   if (secrets.signerSocket === undefined) {
     if (elsewhere.length === 0) return [];
@@ -267,6 +271,8 @@ export async function checkSigner({ secrets }: Config, wallets: readonly WalletV
       const says = `The signer ${here === undefined ? 'does not hold' : 'holds another key, permission or role for'} ${wallet.address}.`;
       return [fault('signer', says, 'Correct its SIGNER_WALLETS_FILE and restart it, or run `pool set-key`.')];
     });
+    const refusal = await expirationFault(signer, chain.expirationSec);
+    if (refusal !== undefined) findings.push(fault('signer', `${refusal}.`, `${EXPIRATION_REMEDY}.`));
     return findings.length > 0
       ? findings
       : [ok('signer', `It holds the keys of all ${wallets.length.toString()} wallets.`)];

@@ -108,7 +108,10 @@ export class SignerServer {
       const msg = 'Send one JSON object per line: { id, wallet, raw_data }.';
       return { line: JSON.stringify({ id: null, error: 'MALFORMED', msg }), isLast: true };
     }
-    if ('list' in request) return { line: JSON.stringify({ id: request.id, wallets: this.list() }) };
+    if ('list' in request) {
+      const { maxSec } = this.settings.expiration;
+      return { line: JSON.stringify({ id: request.id, wallets: this.list(), expiration_max_sec: maxSec }) };
+    }
     return { line: JSON.stringify({ id: request.id, ...(await this.sign(request)) }) };
   }
 

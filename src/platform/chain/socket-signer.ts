@@ -70,6 +70,15 @@ export class SocketSigner extends Signer {
     return wallets as HeldWallet[];
   }
 
+  /**
+   * Returns the seconds after which a transaction may expire at most; undefined from a signer that does not tell.
+   * Throws SignerUnavailableError.
+   */
+  async expirationMaxSec(): Promise<number | undefined> {
+    const { expiration_max_sec: maxSec } = await this.ask({ list: true });
+    return typeof maxSec === 'number' ? maxSec : undefined;
+  }
+
   /** Closes the connection and fails open requests. A later request opens a new connection. */
   close(): void {
     this.drop('closed', this.socket, SignerUnavailableError);

@@ -7,6 +7,7 @@ import { SignerUnavailableError, SocketSigner } from '../../../src/platform/chai
 import { until } from '../../../packages/local/src/wait.js';
 import { startNode } from '../../../packages/local/src/processes.js';
 import { sun } from '../../../src/domain/units.js';
+import { assertExpiration } from '../../../src/modules/pool/signer-expiration.js';
 import { SignerServer } from '../../../src/modules/signer/server.js';
 import { readSignerSettings } from '../../../src/modules/signer/settings.js';
 import {
@@ -112,6 +113,14 @@ describe('what a role allows', () => {
     ]);
     expect(JSON.stringify(held)).not.toContain(HOT_KEY.toString('hex'));
   });
+});
+
+it('lets no worker start with an expiration that it would refuse each time', async () => {
+  await assertExpiration(signer, settings.expiration.maxSec);
+  await expect(assertExpiration(signer, settings.expiration.maxSec + 1)).rejects.toThrow(
+    'TRON_EXPIRATION_SEC (301) exceeds SIGNER_EXPIRATION_MAX_SEC (300), so the signer signs nothing. Lower',
+  );
+  await assertExpiration(new SocketSigner(join(folder, 'none.sock')), settings.expiration.maxSec + 1);
 });
 
 describe('what is refused', () => {

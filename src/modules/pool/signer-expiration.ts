@@ -1,0 +1,23 @@
+// Compares the expiration of our transactions with the limit of the signer, which would refuse every one of them.
+import { StartError } from '../../domain/errors.js';
+import type { Signer } from '../../platform/chain/keys.js';
+import { SocketSigner } from '../../platform/chain/socket-signer.js';
+
+export const EXPIRATION_REMEDY = 'Lower TRON_EXPIRATION_SEC, or raise SIGNER_EXPIRATION_MAX_SEC and restart the signer';
+
+/**
+ * Returns the fault, or undefined: also without a signer process, and from one that does not tell its limit. Throws
+ * SignerUnavailableError.
+ */
+export async function expirationFault(signer: Signer, expirationSec: number): Promise<string | undefined> {
+  const maxSec = signer instanceof SocketSigner ? await signer.expirationMaxSec() : undefined;
+  if (maxSec === undefined || expirationSec <= maxSec) return undefined;
+  const limit = `SIGNER_EXPIRATION_MAX_SEC (${maxSec.toString()})`;
+  return `TRON_EXPIRATION_SEC (${expirationSec.toString()}) exceeds ${limit}, so the signer signs nothing`;
+}
+
+/** Throws StartError if the signer would refuse every transaction. A signer that is away is asked for nothing. */
+export async function assertExpiration(signer: Signer, expirationSec: number): Promise<void> {
+  const fault = await expirationFault(signer, expirationSec).catch(() => undefined);
+  if (fault !== undefined) throw new StartError('CONFIGURATION', `${fault}. ${EXPIRATION_REMEDY}.`);
+}
