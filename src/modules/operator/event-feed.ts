@@ -142,12 +142,14 @@ export class EventFeed {
       if (response.ok && response.headers.get('content-type')?.startsWith('text/event-stream') === true)
         return response;
       const refusal = await refusalOf(response);
-      if (refusal.error === 'SIGNATURE_TIMESTAMP_OUT_OF_RANGE' && refusal.server_time !== undefined && attempt === 1) {
-        this.offsetSec = refusal.server_time - Math.floor(nowMs() / 1000);
-        continue;
-      }
       const { status } = response;
       const words = refusal.msg ?? `the service answered ${status.toString()}`;
+      if (refusal.error === 'SIGNATURE_TIMESTAMP_OUT_OF_RANGE' && refusal.server_time !== undefined) {
+        this.offsetSec = refusal.server_time - Math.floor(nowMs() / 1000);
+        if (attempt === 1) continue;
+        // Each process of the service that forgets its nonces refuses earlier timestamps once.
+        throw new Interruption(words, RETRY_FIRST_MS);
+      }
       if (status === 429 || status >= 500) {
         const retryAfter = Number(response.headers.get('retry-after') ?? '1');
         throw new Interruption(words, Number.isFinite(retryAfter) ? retryAfter * 1000 : RETRY_MAX_MS);

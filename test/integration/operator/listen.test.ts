@@ -8,6 +8,7 @@ import { startNode, type NodeProcess } from '../../../packages/local/src/process
 import { until } from '../../../packages/local/src/wait.js';
 import { runCli } from '../../../src/modules/operator/cli.js';
 import type { HmacCustomer } from '../../support/api/client.js';
+import { refusal, ScriptedService, type Reply } from '../../support/api/scripted-service.js';
 import { keepShown } from '../../setup/canary.js';
 import { openReceivers, type Receivers, type Taken } from '../../support/webhooks/receivers.js';
 import { openWebhookFixture, type WebhookFixture } from '../../support/webhooks/webhook-fixture.js';
@@ -184,6 +185,24 @@ it('after a cut anywhere it continues without a gap and without repeating an eve
   } finally {
     server.close();
   }
+});
+
+it('signs again while processes of the service forget their nonces, each refusing an earlier time once', async () => {
+  const service = await ScriptedService.open();
+  const now = Math.floor(Date.now() / 1000);
+  const forgets = (sec: number): Reply =>
+    refusal(401, 'SIGNATURE_TIMESTAMP_OUT_OF_RANGE', { server_time: now + sec });
+  const stream = (position: number): Reply => ({
+    headers: { 'Content-Type': 'text/event-stream' },
+    text: `id: ${position.toString()}\ndata: {"id":"evt","type":"project.frozen","data":{}}\n\n`,
+  });
+  service.answer(stream(1), forgets(1), forgets(2), forgets(3), forgets(4), stream(2), 'silent');
+  const { BASE_URL: baseUrl = '', MERCHANT: merchant = '', API_KEY: apiKey = '' } = service.env;
+  const listening = listen({ merchant, apiKey } as HmacCustomer, ['--shown-only', '--after', '0'], baseUrl);
+  await Promise.race([listening.hasSaid(/ 2 {2}project\.frozen/), listening.ended]);
+  listening.stop();
+  expect([await listening.ended, listening.lines().at(-1)]).toEqual([0, 'Stopped. To continue: --after 2']);
+  service.close();
 });
 
 /** Returns a URL on which no server listens. */
