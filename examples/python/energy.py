@@ -63,6 +63,15 @@ def exchange(request):
         return answer.getcode(), answer.headers, answer.read()
 
 
+def said_in(status, content):
+    """The answer's members. A proxy may answer instead of the service, with any text."""
+    try:
+        said = json.loads(content or "{}")
+    except ValueError:
+        said = None
+    return said if isinstance(said, dict) else {"error": f"HTTP_{status}", "msg": "This is no answer of the service."}
+
+
 def call(method, path, body=None, headers=None):
     """Sends one request; after a lost answer, a 429 or a 503 it is repeated, which an Idempotency-Key makes safe.
 
@@ -83,14 +92,15 @@ def call(method, path, body=None, headers=None):
         try:
             status, answered, content = exchange(request)
             if status not in (429, 503) or attempt == ATTEMPTS_MAX:
-                said = json.loads(content or "{}")
+                said = said_in(status, content)
                 error = said.get("error")
                 if error not in SIGN_AGAIN or attempt == ATTEMPTS_MAX:
                     return status, said
                 if error == "SIGNATURE_TIMESTAMP_OUT_OF_RANGE":
                     offset = said["server_time"] - int(time.time())
                     continue
-            pause = int(answered.get("Retry-After") or attempt)
+            wanted = answered.get("Retry-After") or ""
+            pause = int(wanted) if wanted.isdecimal() else attempt
         except (OSError, http.client.HTTPException):
             # The connection was lost. urllib raises no URLError for errors after the request was sent.
             if attempt == ATTEMPTS_MAX:

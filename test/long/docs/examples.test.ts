@@ -243,6 +243,19 @@ it.each(REPEATING.flatMap((language) => LOSSES.map(([loss, reply]) => [language,
   },
 );
 
+it('Python reports the answer of a proxy as a refusal, and waits when that names a date', async () => {
+  const service = await ScriptedService.open();
+  const said = (status: number): Reply => ({
+    status,
+    headers: { 'Content-Type': 'text/html', 'Retry-After': 'Fri, 20 Nov 2026 12:00:00 GMT' },
+    text: '<html>Bad gateway</html>',
+  });
+  service.answer(said(503), said(502));
+  const ran = await run('python', ['order', 'a-quote', 'lost'], service.env);
+  service.close();
+  expect([ran.code, ran.body['error'], ran.err]).toEqual([1, 'HTTP_502', '']);
+});
+
 const REPLAYED = refusal(401, 'SIGNATURE_REPLAYED');
 const noncesOf = ({ asked }: ScriptedService): string[] => asked.map(({ headers }) => headers['x-cc-nonce'] ?? '');
 
