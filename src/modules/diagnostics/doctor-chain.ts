@@ -1,5 +1,5 @@
 /** The doctor's checks of the TRON nodes, the token and the pool's wallets on chain. Reads only. */
-import { addressToHex, isAddress } from '../../platform/chain/address.js';
+import { addressToHex } from '../../platform/chain/address.js';
 import { NodeError, unlessOfNode } from '../../platform/chain/errors.js';
 import type { History } from '../../platform/chain/history.js';
 import { keysInClear, nodeOptionsOf, type ConfiguredNode } from '../../platform/chain/configured-nodes.js';
@@ -213,7 +213,6 @@ export async function checkHistory({ pool }: TronClient, history: History): Prom
 export async function checkToken(tron: TronClient, { chain }: Config): Promise<DoctorFinding[]> {
   const token = chain.tokenContract;
   const todo = 'Set TOKEN_CONTRACT to the token whose transfers you rent energy for, on this network.';
-  if (!isAddress(token)) return [fault('token', 'TOKEN_CONTRACT is not an address.', todo)];
   try {
     const account = await tron.account(token);
     if (account?.isContract !== true) return [fault('token', `There is no contract at ${token}.`, todo)];

@@ -1,5 +1,4 @@
 /** The doctor's check that transfers of the reference token can be measured. Reads only. */
-import { isAddress } from '../../platform/chain/address.js';
 import { ChainUnavailableError } from '../../platform/chain/errors.js';
 import { NotRunError } from '../../platform/chain/token-reads.js';
 import type { TronClient } from '../../platform/chain/tron.client.js';
@@ -20,8 +19,7 @@ export async function checkSizing(
   wallets: readonly WalletView[],
   database: Database,
 ): Promise<DoctorFinding[]> {
-  if (!isAddress(chain.tokenContract)) return [];
-  const probe = new SizingProbe(tron, chain.tokenContract, market.sizingHolder);
+  const probe = new SizingProbe(tron, chain.tokenContract, market.sizingHolders);
   try {
     const [last] = await database.query<{ holder: string | null }>(LAST_HOLDER);
     const measured = await probe.measure([last?.holder ?? '', ...wallets.map(({ address }) => address)]);

@@ -66,7 +66,7 @@ export class Market implements OnModuleInit, BeforeApplicationShutdown {
     private readonly log: Log,
   ) {
     this.ratio = new AgreedRatio(tron, (nodes) => log.warn({ nodes, effect: DOUBTFUL_RATIO_EFFECT }, DOUBTFUL_RATIO));
-    this.probe = new SizingProbe(tron, config.chain.tokenContract, config.market.sizingHolder);
+    this.probe = new SizingProbe(tron, config.chain.tokenContract, config.market.sizingHolders);
     const readLimitMs = config.chain.readTimeoutMs * QUESTIONS_MAX;
     const refreshMs = config.market.sizingRefreshSec * 1000;
     this.chain = new SharedReading(database, {

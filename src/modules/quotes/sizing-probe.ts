@@ -56,11 +56,11 @@ export class SizingProbe {
   private hasNews = false;
   private readonly reads: TokenReads;
 
-  /** `configured`: addresses from the operator's settings, separated by commas. */
+  /** `configured`: addresses from the operator's settings. */
   constructor(
     private readonly client: TronClient,
     private readonly token: string,
-    private readonly configured: string | undefined,
+    private readonly configured: readonly string[],
   ) {
     this.reads = new TokenReads(client, token);
   }
@@ -115,9 +115,8 @@ export class SizingProbe {
 
   /** Returns addresses to try, the most likely holders first. */
   private candidates(others: readonly string[]): string[] {
-    const named = (this.configured ?? '').split(',').map((each) => each.trim());
     // A token's own address holds tokens that were sent to it by mistake.
-    const all = [...named, ...others, ...[...this.learned].reverse(), this.token];
+    const all = [...this.configured, ...others, ...[...this.learned].reverse(), this.token];
     return [...new Set(all)]
       .filter((address) => isAddress(address) && address !== ZERO_ADDRESS)
       .slice(0, CANDIDATES_MAX);

@@ -5,7 +5,7 @@
 import type { SealKeys, SealPurpose } from '../support/seal.js';
 import { AUDIENCES, type Audience } from '../../domain/audience.js';
 import { ADMIN_PORTS, ConfigError, SEAL_KEY_SETTINGS, SECRET_SETTINGS } from './config.js';
-import { Choice, Integer, isLoopback, Key, OptionalOrigin, OptionalText, Text } from './setting.js';
+import { Address, Choice, Integer, isLoopback, Key, OptionalOrigin, OptionalText, Text } from './setting.js';
 import {
   AutoDelegationSettings,
   ConsoleLinkSettings,
@@ -72,7 +72,7 @@ class ConsoleSettings {
 }
 
 class TokenSettings {
-  @Text('TOKEN_CONTRACT')
+  @Address('TOKEN_CONTRACT')
   declare readonly tokenContract: string;
 }
 

@@ -16,6 +16,7 @@ import {
   ValidateBy,
   type ValidationArguments,
 } from 'class-validator';
+import { isAddress } from '../chain/address.js';
 import { parseIpRange } from '../support/ip-range.js';
 import { postgresHosts } from '../support/postgres-url.js';
 import { parseRate } from '../../domain/conversion.js';
@@ -91,6 +92,16 @@ export function OptionalText(name: string): PropertyDecorator {
   );
 }
 
+/** A required TRON address. */
+export function Address(name: string): PropertyDecorator {
+  return applyDecorators(
+    Text(name),
+    Rule(`${name} must be a TRON address, such as TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t`, (value) =>
+      isAddress(String(value)),
+    ),
+  );
+}
+
 export function Choice(name: string, choices: readonly string[], fallback: string): PropertyDecorator {
   return applyDecorators(
     Setting(name, (text) => text ?? fallback),
@@ -110,6 +121,14 @@ const isEach = (value: unknown, isPart: (part: string) => boolean): boolean =>
 /** Comma-separated texts. `fallback` is in the same form. */
 export function List(name: string, fallback = ''): PropertyDecorator {
   return Setting(name, (text) => listOf(text ?? fallback));
+}
+
+/** Comma-separated TRON addresses. */
+export function Addresses(name: string): PropertyDecorator {
+  return applyDecorators(
+    List(name),
+    Rule(`${name} must be TRON addresses`, (value) => isEach(value, isAddress)),
+  );
 }
 
 /** Comma-separated IP addresses and CIDR ranges. */

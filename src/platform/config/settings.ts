@@ -1,6 +1,8 @@
 /** Every setting of the service with its default and bounds: a class for each section, a member for each variable. */
 import type { RateE8 } from '../../domain/units.js';
 import {
+  Address,
+  Addresses,
   AsManyAs,
   AtMost,
   Choice,
@@ -165,7 +167,7 @@ export class ChainSettings {
   @KeyPerUrl('TRON_API_KEYS', 'TRON_FULL_NODE_URLS')
   declare readonly apiKeys: readonly (string | undefined)[];
 
-  @Text('TOKEN_CONTRACT')
+  @Address('TOKEN_CONTRACT')
   declare readonly tokenContract: string;
 
   @Integer('TRON_READ_TIMEOUT_MS', { fallback: 4000, min: 100, max: 60_000 })
@@ -256,9 +258,9 @@ export class MarketSettings {
   @Integer('COLD_ENERGY', { fallback: 131_000, min: 1000, max: 100_000_000 })
   declare readonly coldEnergy: number;
 
-  /** An address known to hold the reference token. Transfers from it are simulated to size orders. */
-  @OptionalText('SIZING_HOLDER')
-  declare readonly sizingHolder: string | undefined;
+  /** Addresses known to hold the reference token. Transfers from them are simulated to size orders. */
+  @Addresses('SIZING_HOLDER')
+  declare readonly sizingHolders: readonly string[];
 }
 
 /** Limits and prices of sales. */

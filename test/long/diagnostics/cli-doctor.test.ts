@@ -144,7 +144,7 @@ describe('one broken thing is the one reported fault, with what to do', () => {
     ],
     ['two nodes are of different chains', () => both('full', 'solid'), /^nodes$/, /different chains/],
     ['the token is not there', () => ({ TOKEN_CONTRACT: addressOf('nobody') }), /^token$/, /no contract/],
-    ['the token is no address', () => ({ TOKEN_CONTRACT: 'USDT' }), /^token$/, /not an address/],
+    ['the token is no address', () => ({ TOKEN_CONTRACT: 'USDT' }), /^settings$/, /TOKEN_CONTRACT must be a TRON/],
     ['the token is no contract', () => ({ TOKEN_CONTRACT: POOL }), /^token$/, /no contract/],
     [
       'no exchange answers',

@@ -24,6 +24,12 @@ it.each([
   ['TRUSTED_PROXIES', ['10.0.0.0/99', 'here, 10.0.0.1'], 'must be IP addresses or CIDR ranges'],
   ['WEBHOOK_PORTS', ['0', '443,x', '65536', ','], 'must be ports from 1 to 65535'],
   ['DATABASE_URL', ['http://a', 'postgres://a,b:port'], 'must be URLs starting with postgres: or postgresql:'],
+  [
+    'TOKEN_CONTRACT',
+    ['abc', 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6u', '0x41a614f803b6fd780986a42c78ec9c7f77e6ded13c'],
+    'must be a TRON address, such as TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t',
+  ],
+  ['SIZING_HOLDER', ['abc', 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t, abc'], 'must be TRON addresses'],
   ['TRON_FULL_NODE_URLS', ['ftp://a', 'a'], 'must be URLs starting with http: or https:'],
   [
     'RATE_SOURCE_URLS',
