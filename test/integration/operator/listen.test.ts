@@ -190,8 +190,7 @@ it('after a cut anywhere it continues without a gap and without repeating an eve
 it('signs again while processes of the service forget their nonces, each refusing an earlier time once', async () => {
   const service = await ScriptedService.open();
   const now = Math.floor(Date.now() / 1000);
-  const forgets = (sec: number): Reply =>
-    refusal(401, 'SIGNATURE_TIMESTAMP_OUT_OF_RANGE', { server_time: now + sec });
+  const forgets = (sec: number): Reply => refusal(401, 'SIGNATURE_TIMESTAMP_OUT_OF_RANGE', { server_time: now + sec });
   const stream = (position: number): Reply => ({
     headers: { 'Content-Type': 'text/event-stream' },
     text: `id: ${position.toString()}\ndata: {"id":"evt","type":"project.frozen","data":{}}\n\n`,
