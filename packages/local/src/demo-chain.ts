@@ -2,7 +2,7 @@
  * The demo's history on the local chain. Every delegation, reclaim, activation and payment is a signed transaction in a
  * block of its time, so the database records agree with the chain.
  */
-import { addressBytes } from '../../../src/platform/chain/address.js';
+import { addressBytes } from '../../../src/domain/base58-address.js';
 import type { BlockHead } from '../../../src/platform/chain/block.js';
 import { signWithKey } from '../../../src/platform/chain/keys.js';
 import {

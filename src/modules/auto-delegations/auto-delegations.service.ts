@@ -3,7 +3,8 @@
  * addresses.
  */
 import { Injectable } from '@nestjs/common';
-import { addressFault, isAddress } from '../../platform/chain/address.js';
+import { isAddress } from '../../domain/base58-address.js';
+import { addressFault } from '../../platform/chain/address.js';
 import { TronClient } from '../../platform/chain/tron.client.js';
 import { Config } from '../../platform/config/config.js';
 import { cursorAt, idIn } from '../../domain/cursor.js';

@@ -5,7 +5,7 @@
  */
 import { Injectable } from '@nestjs/common';
 import { maskedUrl } from '../../domain/masked-url.js';
-import { isAddress } from '../../platform/chain/address.js';
+import { isAddress } from '../../domain/base58-address.js';
 import { Database } from '../../platform/database/database.js';
 import { STRETCH } from './lists.js';
 import type { SearchAnswer, SearchHit } from './search-shapes.js';

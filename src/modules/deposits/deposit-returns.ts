@@ -5,7 +5,7 @@
  */
 import { Injectable } from '@nestjs/common';
 import { Ledger } from '../billing/ledger.js';
-import { isAddress } from '../../platform/chain/address.js';
+import { isAddress } from '../../domain/base58-address.js';
 import { fingerprintOf } from '../../domain/fingerprint.js';
 import type { DepositAsset, DepositStatus } from '../../domain/deposit-state.js';
 import { invariant } from '../../domain/errors.js';

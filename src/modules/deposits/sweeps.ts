@@ -1,7 +1,7 @@
 /** Plans sweeps of deposit addresses to an address of the operator's, simulating the transfers in order. */
 import { Injectable } from '@nestjs/common';
 import { forEachConcurrently } from '../../platform/support/concurrency.js';
-import { isAddress } from '../../platform/chain/address.js';
+import { isAddress } from '../../domain/base58-address.js';
 import type { TransferTerms } from '../../platform/chain/transfer-transaction.js';
 import { Config } from '../../platform/config/config.js';
 import { OperatorError } from '../../domain/operator-error.js';

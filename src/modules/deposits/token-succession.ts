@@ -1,7 +1,7 @@
 /** Accepts the successor of a deprecated token for deposits, as the nodes report it. */
 import { Injectable } from '@nestjs/common';
 import { BlockCursor } from '../../platform/blocks/block-cursor.js';
-import { isAddress } from '../../platform/chain/address.js';
+import { isAddress } from '../../domain/base58-address.js';
 import type { TronNode } from '../../platform/chain/node.js';
 import { hasBalances, isDeprecatedIn, tokenStateOf } from '../../platform/chain/token-state.js';
 import { TronClient } from '../../platform/chain/tron.client.js';

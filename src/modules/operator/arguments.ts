@@ -1,7 +1,8 @@
 /** Parsers of command-line values. Each throws commander's InvalidArgumentError, which ends with exit code 2. */
 import type { Readable } from 'node:stream';
 import { InvalidArgumentError } from 'commander';
-import { addressSlip, isAddress } from '../../platform/chain/address.js';
+import { isAddress } from '../../domain/base58-address.js';
+import { addressSlip } from '../../platform/chain/address.js';
 import { messageOf } from '../../domain/errors.js';
 import { momentOf } from '../../domain/moment.js';
 import { wholeTyped } from '../../domain/typed-amount.js';

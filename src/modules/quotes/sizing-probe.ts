@@ -3,7 +3,8 @@
  * token's dynamic energy and the most that the next maintenance period can add (docs/interface.md §7). Signs and sends
  * nothing.
  */
-import { addressFromBytes, isAddress, unusedAddress } from '../../platform/chain/address.js';
+import { isAddress } from '../../domain/base58-address.js';
+import { addressFromBytes, unusedAddress } from '../../platform/chain/address.js';
 import { sharingOf, type ContractSharing } from '../../platform/chain/energy-sharing.js';
 import {
   energyAfterNextStep,

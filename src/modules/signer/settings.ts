@@ -1,6 +1,6 @@
 /** The signer's settings: one JSON file of wallets beside their key files, none of them readable by others. */
 import { dirname, resolve } from 'node:path';
-import { isAddress } from '../../platform/chain/address.js';
+import { isAddress } from '../../domain/base58-address.js';
 import { addressOfKey } from '../../platform/chain/keys.js';
 import { messageOf, StartError } from '../../domain/errors.js';
 import { SUN_PER_TRX } from '../../domain/units.js';

@@ -2,7 +2,7 @@
  * Checks that recorded transaction bytes match their leg: owner, receiver, amount, resource, type. Our builder uses one
  * layout, so nearly all are judged by comparing bytes (3 µs each); others are decoded (100 µs).
  */
-import { addressBytes } from '../../platform/chain/address.js';
+import { addressBytes } from '../../domain/base58-address.js';
 import { parseTransaction, sameAction, type ChainAction } from '../../platform/chain/signed-transaction.js';
 import type { Sun } from '../../domain/units.js';
 import type { ChainTxPurpose, LegKind } from '../../domain/order-state.js';

@@ -16,7 +16,7 @@ import {
   ValidateBy,
   type ValidationArguments,
 } from 'class-validator';
-import { isAddress } from '../chain/address.js';
+import { isAddress } from '../../domain/base58-address.js';
 import { parseIpRange } from '../support/ip-range.js';
 import { postgresHosts } from '../support/postgres-url.js';
 import { parseRate } from '../../domain/conversion.js';

@@ -7,7 +7,8 @@ import {
 import { UseObserver } from '../../../src/modules/auto-delegations/use-observer.js';
 import type { Block } from '../../../src/platform/chain/block.js';
 import type { WitnessedBlock } from '../../../src/platform/blocks/witnessed-blocks.js';
-import { addressBytes, addressFromBytes } from '../../../src/platform/chain/address.js';
+import { addressBytes } from '../../../src/domain/base58-address.js';
+import { addressFromBytes } from '../../../src/platform/chain/address.js';
 import { Metrics } from '../../../src/platform/observability/metrics.js';
 import type { Database, Transaction } from '../../../src/platform/database/database.js';
 import { openAsOwner } from '../../support/api/factory.js';

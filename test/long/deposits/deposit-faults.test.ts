@@ -1,6 +1,6 @@
 // Deposits while nodes lie or are down and workers die: each credited once, none missed, none invented.
 import 'reflect-metadata';
-import { addressBytes } from '../../../src/platform/chain/address.js';
+import { addressBytes } from '../../../src/domain/base58-address.js';
 import { BlockFollower } from '../../../src/platform/blocks/block-follower.js';
 import { DepositBook } from '../../../src/modules/deposits/deposit-book.js';
 import { DepositGauges } from '../../../src/modules/deposits/deposit-gauges.js';

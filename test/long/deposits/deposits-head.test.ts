@@ -1,7 +1,7 @@
 // A payment in a block that is not solid yet is shown immediately. Its solid block decides if it is credited or
 // dropped.
 import 'reflect-metadata';
-import { addressBytes } from '../../../src/platform/chain/address.js';
+import { addressBytes } from '../../../src/domain/base58-address.js';
 import { BlockFollower } from '../../../src/platform/blocks/block-follower.js';
 import { Numberer } from '../../../src/modules/events/numberer.js';
 import {

@@ -2,7 +2,7 @@
 import 'reflect-metadata';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { addressBytes } from '../../../src/platform/chain/address.js';
+import { addressBytes } from '../../../src/domain/base58-address.js';
 import { DepositAddresses } from '../../../src/modules/deposits/deposit-addresses.js';
 import { DepositAudit } from '../../../src/modules/deposits/deposit-audit.js';
 import { Numberer } from '../../../src/modules/events/numberer.js';

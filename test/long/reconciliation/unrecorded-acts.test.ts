@@ -1,5 +1,5 @@
 // Hostile content of blocks: names like numbers, and bytes that a careless reader takes for our transactions.
-import { addressBytes } from '../../../src/platform/chain/address.js';
+import { addressBytes } from '../../../src/domain/base58-address.js';
 import { signWithKey } from '../../../src/platform/chain/keys.js';
 import { TronClient, signedActOf } from '../../../src/platform/chain/tron.client.js';
 import { signedTransactionHex } from '../../../src/platform/chain/signed-transaction.js';

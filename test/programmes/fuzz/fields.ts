@@ -1,7 +1,7 @@
 // Random members and headers, checked against independent rules in this file.
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
-import { isAddress } from '../../../src/platform/chain/address.js';
+import { isAddress } from '../../../src/domain/base58-address.js';
 import { readStrictJson } from '../../../src/platform/http/body/strict-json.js';
 import { ApiError } from '../../../src/domain/errors.js';
 import { readIdempotencyKey } from '../../../src/platform/http/pipeline/idempotency-key.js';

@@ -10,7 +10,7 @@ import {
 import { buy, extend, type Bought } from '../../../src/modules/auto-delegations/refill-statement.js';
 import { Refills } from '../../../src/modules/auto-delegations/refills.js';
 import { UseObserver } from '../../../src/modules/auto-delegations/use-observer.js';
-import { addressBytes } from '../../../src/platform/chain/address.js';
+import { addressBytes } from '../../../src/domain/base58-address.js';
 import type { Block } from '../../../src/platform/chain/block.js';
 import { TronClient } from '../../../src/platform/chain/tron.client.js';
 import { readConfig } from '../../../src/platform/config/config.js';

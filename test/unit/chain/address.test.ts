@@ -1,12 +1,11 @@
 import fc from 'fast-check';
+import { addressBytes, isAddress } from '../../../src/domain/base58-address.js';
 import {
-  addressBytes,
   addressFault,
   addressFromBytes,
   addressFromHex,
   addressSlip,
   addressToHex,
-  isAddress,
 } from '../../../src/platform/chain/address.js';
 import { textFault } from '../../../src/platform/http/body/member-rules.js';
 import { addressArg } from '../../../src/modules/operator/arguments.js';

@@ -2,7 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { TronWeb } from 'tronweb';
-import { addressBytes, addressFromBytes } from '../../../src/platform/chain/address.js';
+import { addressBytes } from '../../../src/domain/base58-address.js';
+import { addressFromBytes } from '../../../src/platform/chain/address.js';
 import { txidOf } from '../../../src/platform/chain/block.js';
 import {
   buildTransaction,

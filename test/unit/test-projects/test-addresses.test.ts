@@ -1,6 +1,7 @@
 // The receivers of test projects: hashes of their names, recomputed here, and the moves of an order to each.
 import { createHash } from 'node:crypto';
-import { addressFromBytes, isAddress } from '../../../src/platform/chain/address.js';
+import { isAddress } from '../../../src/domain/base58-address.js';
+import { addressFromBytes } from '../../../src/platform/chain/address.js';
 import { ORDER_TRANSITIONS, type OrderStatus } from '../../../src/domain/order-state.js';
 import { TEST_ADDRESSES, testAddressName, type TestAddressName } from '../../../src/domain/test-addresses.js';
 import type { TestMove } from '../../../src/modules/order-records/test-order-transitions.js';
