@@ -6,6 +6,7 @@ import type autocannon from 'autocannon';
 import { freePort } from '../../../packages/local/src/ports.js';
 import { startNode } from '../../../packages/local/src/processes.js';
 import { World } from '../../../packages/local/src/world.js';
+import { addressFromBytes } from '../../../src/platform/chain/address.js';
 import type { Credits } from '../../../src/domain/units.js';
 import type { BareSettings } from './bare-server.js';
 import { asAdmin, databaseUrl } from '../../setup/admin.js';
@@ -35,6 +36,8 @@ export interface BenchClusterOptions {
   readonly build?: string;
   /** True if that build has an older schema. */
   readonly hasEarlierSchema?: boolean;
+  /** Addresses that rentals go to in turn; the default is one. */
+  readonly receivers?: number;
   /** Credits of each project; the default exceeds any row's spending. */
   readonly credits?: Credits;
 }
@@ -83,6 +86,7 @@ export class BenchCluster {
     readonly tenants: readonly Tenant[],
     readonly apiUrl: string,
     readonly apiPid: number,
+    private readonly receivers: readonly string[],
     private readonly stores: Stores,
   ) {}
 
@@ -97,7 +101,13 @@ export class BenchCluster {
   }
 
   private static async openOn(stores: Stores, options: BenchClusterOptions): Promise<BenchCluster> {
+    const receivers = Array.from({ length: options.receivers ?? 0 }, () =>
+      addressFromBytes(Buffer.concat([Buffer.of(0x41), randomBytes(20)])),
+    );
     const service = await World.start({
+      ...(receivers.length > 0 && {
+        past: { fromMs: Date.now(), accounts: receivers.map((address) => ({ address, trx: 1 })) },
+      }),
       ...(options.build === undefined ? {} : { build: options.build }),
       blockMs: options.blockMs,
       solidLag: options.solidLag,
@@ -130,7 +140,7 @@ export class BenchCluster {
     }
     // The line with the listening address has level info.
     const api = await service.startApi(await freePort(), { LOG_LEVEL: 'info' });
-    const cluster = new BenchCluster(service, parts, tenants, api.baseUrl, api.process.pid, stores);
+    const cluster = new BenchCluster(service, parts, tenants, api.baseUrl, api.process.pid, receivers, stores);
     await cluster.sellWithoutWorker();
     return cluster;
   }
@@ -146,6 +156,11 @@ export class BenchCluster {
 
   get sender(): string {
     return this.service.accounts[0]?.address ?? '';
+  }
+
+  /** Returns the address that a rental goes to. */
+  receiver(index: number): string {
+    return this.receivers[index % this.receivers.length] ?? this.sender;
   }
 
   tenant(index: number): Tenant {

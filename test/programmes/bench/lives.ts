@@ -18,7 +18,7 @@ const IDLE_MS = 30_000;
 const CALLERS = 4;
 const LIVES_PER_SEC = 20;
 /** Time from a purchase until the reclaim is solid, with a margin. After it, as many orders end as begin. */
-const STEADY_MS = 60_000;
+export const STEADY_MS = 60_000;
 const LIMIT_MS = 120_000;
 const OVER_EVERY_MS = 1000;
 const ASK_LIMIT_MS = 10_000;
@@ -33,11 +33,13 @@ export interface LifePace {
 export interface Spent {
   readonly api: number;
   readonly worker: number;
+  /** Zero without a sender. */
+  readonly sender: number;
   readonly postgres: number;
 }
 
-const PARTS = ['api', 'worker', 'postgres'] as const;
-const NOTHING: Spent = { api: 0, worker: 0, postgres: 0 };
+const PARTS = ['api', 'worker', 'sender', 'postgres'] as const;
+const NOTHING: Spent = byPart(() => 0);
 
 /** Measured concurrently: the second is the reference for the first. */
 type Meters = readonly [ours: Meter, limit: Meter];
@@ -111,7 +113,9 @@ export function spentRow(
     ratio: median(ratios),
     goal,
     spread: [Math.min(...ratios), Math.max(...ratios)],
-    note: PARTS.map(share).join(', '),
+    note: PARTS.filter((part) => ours.some((spent) => spent[part] > 0))
+      .map(share)
+      .join(', '),
   };
 }
 
@@ -126,12 +130,13 @@ const difference = (from: Reading, to: Reading): Reading => ({
 });
 
 function byPart(of: (part: (typeof PARTS)[number]) => number): Spent {
-  return { api: of('api'), worker: of('worker'), postgres: of('postgres') };
+  return { api: of('api'), worker: of('worker'), sender: of('sender'), postgres: of('postgres') };
 }
 
 /** One service with its processes: equal numbers of APIs and workers. */
 export class Meter {
   private workers: readonly { process: NodeProcess<true>; adminPort: number }[] = [];
+  private senders: readonly number[] = [];
   private bought = 0;
   private idle: Reading | undefined;
   /** Running purchases, once they have begun. */
@@ -163,6 +168,10 @@ export class Meter {
         return { process: await this.cluster.service.startWorker(env), adminPort };
       }),
     );
+  }
+
+  async startSender(): Promise<void> {
+    this.senders = [(await this.cluster.service.startSender({ LOG_LEVEL: 'info' })).pid];
   }
 
   /** The number of orders sent so far. */
@@ -198,25 +207,36 @@ export class Meter {
     return this.beyondIdle(difference(from, await this.read()), count);
   }
 
-  /** Buys at a constant rate until the signal aborts; rejects with the first error. */
-  async buyOn(stop: AbortSignal): Promise<void> {
+  /** Buys for `projects` in turn at a constant rate until the signal aborts; rejects with the first error. */
+  async buyOn(stop: AbortSignal, perSec = LIVES_PER_SEC, projects = Number.POSITIVE_INFINITY): Promise<void> {
     const orders = new Set<Promise<void>>();
     const from = performance.now();
     for (let n = 1; !stop.aborted; n += 1) {
-      const order = this.buy(RENTAL_SEC).finally(() => orders.delete(order));
+      const order = this.buy(RENTAL_SEC, n % projects).finally(() => orders.delete(order));
       orders.add(order);
-      if (orders.size >= CALLERS * LIVES_PER_SEC) await Promise.race(orders);
-      await pause(Math.max(1, from + (n * 1000) / LIVES_PER_SEC - performance.now()));
+      if (orders.size >= CALLERS * perSec) await Promise.race(orders);
+      await pause(Math.max(1, from + (n * 1000) / perSec - performance.now()));
     }
     await Promise.all(orders);
   }
 
   /** Measures a period during purchases. */
   async window(ms: number): Promise<Spent> {
+    const { spent, count } = await this.period(ms);
+    return this.beyondIdle(spent, count);
+  }
+
+  /** Measures a period during purchases, with the processes' idle consumption. */
+  async wholeWindow(ms: number): Promise<Spent> {
+    const { spent, count } = await this.period(ms);
+    return byPart((part) => spent[part] / count);
+  }
+
+  private async period(ms: number): Promise<{ readonly spent: Reading; readonly count: number }> {
     const from = await this.read();
     const { bought } = this;
     await Promise.race([this.buying, pause(ms)]);
-    return this.beyondIdle(difference(from, await this.read()), this.bought - bought);
+    return { spent: difference(from, await this.read()), count: this.bought - bought };
   }
 
   /** Waits until every order is reclaimed and all events have positions. */
@@ -258,11 +278,12 @@ export class Meter {
     return row?.open === 0n;
   }
 
-  private async buy(durationSec: number): Promise<void> {
+  private async buy(durationSec: number, project = this.bought): Promise<void> {
     this.bought += 1;
-    const body = { receive_address: this.cluster.sender, energy: 65_000, duration_sec: durationSec };
+    const receiver = this.cluster.receiver(this.bought);
+    const body = { receive_address: receiver, energy: 65_000, duration_sec: durationSec };
     const { status, text } = await this.cluster.send(
-      this.cluster.request(this.cluster.tenant(this.bought), 'POST', '/v1/orders', body),
+      this.cluster.request(this.cluster.tenant(project), 'POST', '/v1/orders', body),
       this.apis[this.bought % this.apis.length]?.url,
     );
     if (status !== 202 && status !== 200) throw new Error(`an order was answered ${status.toString()}: ${text}`);
@@ -275,16 +296,17 @@ export class Meter {
   }
 
   private async read(): Promise<Reading> {
-    const [api, worker, postgres] = await Promise.all([
+    const [api, worker, sender, postgres] = await Promise.all([
       ownMs(this.apis.map(({ pid }) => pid)),
       ownMs(this.workers.map(({ process }) => process.pid)),
+      ownMs(this.senders),
       serverMs(this.postmaster),
     ]);
-    return { atMs: performance.now(), api, worker, postgres };
+    return { atMs: performance.now(), api, worker, sender, postgres };
   }
 }
 
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 interface ProcessStat {
   readonly ppid: number;

@@ -13,6 +13,7 @@ import { eventRows } from './rows-events.js';
 import { lifeRows } from './rows-life.js';
 import { depositRows } from './rows-deposits.js';
 import { followRows } from './rows-follow.js';
+import { webhookOrderRows } from './rows-webhook-orders.js';
 import { webhookRows } from './rows-webhooks.js';
 import { HttpRows, type Pace } from './rows-http.js';
 import { latencies, latenciesAtRate } from './rows-latency.js';
@@ -32,11 +33,11 @@ const HELP = `npm run bench -- [--only REGEX] [--million] [--quick]
 npm run bench -- --soak [--minutes N] [--rate N]
 
   --only REGEX  parts whose name matches: http, signatures, fairness,
-                worker, follow, events, life, scale, unnamed, webhooks,
-                deposits, auto-delegations, refills, latency, consoles,
-                migration
-  --against REV the commit, or the folder of a build, that life measures
-                beside this build
+                worker, follow, events, life, receivers, webhook-orders,
+                scale, unnamed, webhooks, deposits, auto-delegations,
+                refills, latency, consoles, migration
+  --against REV the commit, or the folder of a build, that life, receivers
+                and webhook-orders measure beside this build
   --million     two services in turn, one with 1 000 000 ended orders;
                 --only history: the worker alone, --only none: no other part
   --ten-million the same with 10 000 000 of them, nine in the archive:
@@ -180,6 +181,18 @@ if (options.soak) {
     console.error('\nan order’s life, step by step');
     const kept = { against: options.against, conditions, isKept: !options.quick };
     add(`--only life${ofAgainst}`, ...(await lifeRows(lifePace, kept)));
+  }
+  if (only.test('receivers')) {
+    console.error('\nan order’s life, rentals of many receivers');
+    const of = { against: options.against, conditions, receivers: 500, isKept: false };
+    add(`--only receivers${ofAgainst}`, ...(await lifeRows(lifePace, of)));
+  }
+  if (only.test('webhook-orders')) {
+    console.error('\nan order’s life with webhooks');
+    const of = options.quick
+      ? { rates: [3, 30], rounds: 1, seconds: 20 }
+      : { rates: [3, 30, 100], rounds: 3, seconds: 20 };
+    add(`--only webhook-orders${ofAgainst}`, ...(await webhookOrderRows(of, options.against)));
   }
   if (only.test('scale')) {
     for (const processes of options.quick ? [2] : [2, 4]) {

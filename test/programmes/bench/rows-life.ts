@@ -12,7 +12,7 @@ const FILE = new URL('output/life.txt', import.meta.url);
 const SLOWEST = 12;
 const QUERY_LENGTH = 110;
 
-interface Service {
+export interface Service {
   readonly cluster: BenchCluster;
   readonly meter: Meter;
   readonly probe: LifeProbe;
@@ -21,16 +21,19 @@ interface Service {
 /** `against`: the commit to compare with; undefined measures this build alone. `isKept` writes the table's file. */
 export interface LifeOptions {
   readonly against: string | undefined;
+  /** Addresses that rentals go to in turn; the default is one. */
+  readonly receivers?: number;
   readonly conditions: string;
   readonly isKept: boolean;
 }
 
-export async function lifeRows(pace: LifePace, { against, conditions, isKept }: LifeOptions): Promise<Row[]> {
+export async function lifeRows(pace: LifePace, options: LifeOptions): Promise<Row[]> {
+  const { against, receivers, conditions, isKept } = options;
   const earlier = against === undefined ? undefined : await openBuild(against);
   const services: Service[] = [];
   try {
-    services.push(await openService());
-    if (earlier !== undefined) services.push(await openService(earlier.root));
+    services.push(await openService({ receivers }));
+    if (earlier !== undefined) services.push(await openService({ receivers, build: earlier.root }));
     const [ours, limit = ours] = services;
     if (ours === undefined || limit === undefined) throw new Error('at least one service is measured');
     await Promise.all(services.map(({ meter }) => meter.startWorkers()));
@@ -41,7 +44,9 @@ export async function lifeRows(pace: LifePace, { against, conditions, isKept }: 
         if (of !== undefined) show(tableOf(of, beside), conditions, isKept);
       },
     });
-    const row = { what: 'CPU of an order’s whole life', goal: 'ratio ≤ 0.55' };
+    const whole = 'CPU of an order’s whole life';
+    const what = receivers === undefined ? whole : `${whole}, ${receivers.toString()} receivers`;
+    const row = { what, goal: 'ratio ≤ 0.55' };
     return earlier === undefined ? [] : [spentRow({ ...row, against: `the build of ${against ?? ''}` }, rounds)];
   } finally {
     for (const { cluster, probe } of services) {
@@ -52,11 +57,19 @@ export async function lifeRows(pace: LifePace, { against, conditions, isKept }: 
   }
 }
 
-async function openService(build?: string): Promise<Service> {
+interface ServiceOptions {
+  readonly build?: string;
+  readonly receivers?: number | undefined;
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+export async function openService({ build, receivers, env }: ServiceOptions): Promise<Service> {
   const cluster = await BenchCluster.open({
     ...CHAIN,
+    env: { ...CHAIN.env, ...env },
     postgresSettings: PROBE_SETTINGS,
-    ...(build === undefined ? {} : { build, hasEarlierSchema: true }),
+    ...(receivers !== undefined && { receivers }),
+    ...(build !== undefined && { build, hasEarlierSchema: true }),
   });
   return { cluster, meter: await Meter.of(cluster), probe: await LifeProbe.open(cluster.service.databaseUrl) };
 }
@@ -68,7 +81,7 @@ function show(table: string, conditions: string, isKept: boolean): void {
 }
 
 /** Each cell has this build's figure, and the earlier one's behind a slash. */
-function tableOf(of: Probed, beside: Probed | undefined): string {
+export function tableOf(of: Probed, beside: Probed | undefined): string {
   const cell = (read: (probed: Probed) => number, digits = 1): string =>
     [of, beside].flatMap((probed) => (probed === undefined ? [] : read(probed).toFixed(digits))).join(' / ');
   const lines = [
