@@ -47,11 +47,11 @@ const MAKE_NEW_DUE = {
        RETURNING d.endpoint_id, d.is_requested),
     by_endpoint AS (SELECT endpoint_id, bool_or(is_requested) AS is_requested FROM seen GROUP BY endpoint_id),
     woken AS (SELECT endpoint_id FROM webhook_state WHERE endpoint_id IN (SELECT endpoint_id FROM by_endpoint)
-       ORDER BY endpoint_id FOR NO KEY UPDATE)
-    UPDATE webhook_state s SET due_at = least(s.due_at, s.lease_until - interval '1 microsecond',
-        clock_timestamp() + CASE WHEN b.is_requested THEN interval '0' ELSE ${PROBE_REST} END)
-      FROM woken JOIN by_endpoint b USING (endpoint_id)
-     WHERE s.endpoint_id = woken.endpoint_id RETURNING s.endpoint_id`,
+       ORDER BY endpoint_id FOR NO KEY UPDATE),
+    due AS (UPDATE webhook_state s SET due_at = least(s.due_at, s.lease_until - interval '1 microsecond',
+          clock_timestamp() + CASE WHEN b.is_requested THEN interval '0' ELSE ${PROBE_REST} END)
+        FROM woken JOIN by_endpoint b USING (endpoint_id) WHERE s.endpoint_id = woken.endpoint_id)
+    SELECT count(*)::int AS count FROM seen`,
 };
 
 /** Longest rest of an endpoint: the longest retry delay with its jitter. */
@@ -61,21 +61,26 @@ const IS_DUE = isDue('due_at', LONGEST_REST_SEC, 'statement_timestamp()');
 const LEASE_IS_FREE = leaseIsFree('lease_until', '$2', 'statement_timestamp()');
 const LEASE_IS_FROM_LATER_CLOCK = isFromLaterClock('lease_until', '$2', 'statement_timestamp()');
 
+const IS_CLAIMABLE = `due_at IS NOT NULL AND (${IS_DUE} OR ${LEASE_IS_FROM_LATER_CLOCK}) AND (${LEASE_IS_FREE} OR holder = $1)`;
+
 /**
- * $1 holder, $2 lease, $3 limit, $4 true for endpoints whose last attempts failed. An endpoint of ours that is due
- * again keeps its fence.
+ * $1 holder, $2 lease, $3 limit, $4 limit of endpoints whose last attempts failed. An endpoint of ours that is due
+ * again keeps its fence. `IS` matches the index in every plan: the planner rewrites `= false`, and then it does not.
  */
 const CLAIM = {
   name: 'claim_endpoints',
-  text: `WITH due AS (
-      SELECT endpoint_id, clock_timestamp() + $2 * interval '1 second' AS until FROM webhook_state
-       WHERE (failures > 0) = $4 AND due_at IS NOT NULL
-         AND (${IS_DUE} OR ${LEASE_IS_FROM_LATER_CLOCK})
-         AND (${LEASE_IS_FREE} OR holder = $1)
-       ORDER BY due_at LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED)
+  text: `WITH working AS (
+      SELECT endpoint_id FROM webhook_state WHERE (failures > 0) IS false AND ${IS_CLAIMABLE}
+       ORDER BY due_at LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED),
+    failing AS (
+      SELECT endpoint_id FROM webhook_state WHERE (failures > 0) IS true AND ${IS_CLAIMABLE}
+       ORDER BY due_at LIMIT $4 FOR NO KEY UPDATE SKIP LOCKED),
+    due AS (
+      SELECT endpoint_id, clock_timestamp() + $2 * interval '1 second' AS until
+        FROM (TABLE working UNION ALL TABLE failing) each)
     UPDATE webhook_state s SET holder = $1, lease_until = due.until, due_at = due.until,
         fence = CASE WHEN s.holder = $1 AND s.lease_until >= statement_timestamp() THEN s.fence ELSE s.fence + 1 END
-      FROM due WHERE s.endpoint_id = due.endpoint_id RETURNING s.endpoint_id AS id, s.fence`,
+      FROM due WHERE s.endpoint_id = due.endpoint_id RETURNING s.endpoint_id AS id, s.fence, s.failures > 0 AS "isFailing"`,
 };
 
 const RENEW = {
@@ -300,14 +305,19 @@ export class DeliveryClaims {
     this.leaseSec = sender.leaseSec;
   }
 
-  /** Makes endpoints with new deliveries due. Returns their number. */
-  async makeNewDeliveriesDue(): Promise<number> {
-    return (await this.database.query(MAKE_NEW_DUE)).length;
+  /** Makes endpoints with new deliveries due. Returns true if there may be further new deliveries. */
+  async makeNewDeliveriesDue(): Promise<boolean> {
+    const [seen] = await this.database.query<{ count: number }>(MAKE_NEW_DUE);
+    return (seen?.count ?? 0) >= FRESH_BATCH;
   }
 
-  async claim(most: number, areFailing: boolean): Promise<ClaimedEndpoint[]> {
-    if (most <= 0) return [];
-    return this.database.query<ClaimedEndpoint>(CLAIM, [this.holder, this.leaseSec, most, areFailing]);
+  /** Claims due endpoints, up to a limit of working ones and one of those whose last attempts failed. */
+  async claim(
+    mostWorking: number,
+    mostFailing: number,
+  ): Promise<(ClaimedEndpoint & { readonly isFailing: boolean })[]> {
+    if (mostWorking <= 0) return [];
+    return this.database.query(CLAIM, [this.holder, this.leaseSec, mostWorking, Math.max(0, mostFailing)]);
   }
 
   /** Returns the ids that this process still holds. */

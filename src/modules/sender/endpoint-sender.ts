@@ -12,6 +12,8 @@ export class EndpointSender implements ClaimedEndpoint {
   readonly attempts = new Map<bigint, Promise<void>>();
   /** True if due deliveries must be read from the database. */
   needsRead = true;
+  /** True if more may have been due when deliveries were last read. */
+  mayHaveMore = false;
   /** Nothing is sent before this monotonic time. */
   restUntilMs = 0;
   /** Result of the last place: true if the next may be written. */

@@ -13,7 +13,9 @@ import { DeliveryClaims, type ClaimedEndpoint, type DueDelivery, type HeldEndpoi
 import { DeliveryAttempts, DestinationBusy } from './delivery-attempts.js';
 import { EndpointSender } from './endpoint-sender.js';
 
+/** Longest wait of a new delivery until it is seen. */
 const IDLE_MS = 100;
+/** Pause if more new deliveries or due endpoints wait than one pass takes. */
 const BUSY_MS = 20;
 const RETRY_MS = 1000;
 /** Rest of an endpoint whose host or address is busy: its free slots are a second ahead then. */
@@ -28,6 +30,7 @@ export class SenderLoop extends RepeatedTask {
   private readonly senders = new Map<string, EndpointSender>();
   private renewedMs = monotonicMs();
   private readAtMs = Number.NEGATIVE_INFINITY;
+  private lookAtMs = Number.NEGATIVE_INFINITY;
   /**
    * True if the last pass could read due deliveries. While false, nothing more is claimed, so that other senders can.
    */
@@ -68,19 +71,33 @@ export class SenderLoop extends RepeatedTask {
     await this.releaseEndpoints([...this.senders.values()]);
   }
 
-  /** Makes one pass. Returns the ms until the next. */
-  override async runOnce(): Promise<number> {
-    const fresh = await this.deliveryClaims.makeNewDeliveriesDue();
+  /** Makes one pass. */
+  async runPass(): Promise<void> {
+    this.lookAtMs = monotonicMs() + IDLE_MS;
+    const hasMoreNew = await this.deliveryClaims.makeNewDeliveriesDue();
     await this.renewLeases();
-    if (this.isReading && !this.repeater.isEnding) await this.claimEndpoints();
+    const hasMoreDue = this.isReading && !this.repeater.isEnding && (await this.claimEndpoints());
+    if (hasMoreNew || hasMoreDue) this.lookAtMs = monotonicMs() + BUSY_MS;
+    await this.serveEndpoints();
+    this.readAtMs = monotonicMs();
+  }
+
+  /** Looks for new deliveries if it is time. An ended attempt needs only the endpoints that are held. */
+  protected override async runOnce(): Promise<number> {
+    if (monotonicMs() >= this.lookAtMs) await this.runPass();
+    else await this.serveEndpoints();
+    // The repeater shortens a wait by up to 5 %.
+    return Math.max(1, (this.lookAtMs - monotonicMs()) / 0.95);
+  }
+
+  /** Sends what is due of the held endpoints, and releases those without more. */
+  private async serveEndpoints(): Promise<void> {
     this.isReading = false;
-    const sent = await this.sendDue();
+    await this.sendDue();
     this.isReading = true;
     await this.releaseEndpoints(
       [...this.senders.values()].filter((each) => each.attempts.size === 0 && !each.needsRead),
     );
-    this.readAtMs = monotonicMs();
-    return fresh + sent > 0 ? BUSY_MS : IDLE_MS;
   }
 
   private async renewLeases(): Promise<void> {
@@ -90,19 +107,21 @@ export class SenderLoop extends RepeatedTask {
     for (const id of this.senders.keys()) if (!ours.has(id)) this.senders.delete(id);
   }
 
-  private async claimEndpoints(): Promise<void> {
+  /** Returns true if more endpoints may be due. */
+  private async claimEndpoints(): Promise<boolean> {
     const { concurrency } = this.config.sender;
     const failing = [...this.senders.values()].filter(({ isFailing }) => isFailing);
     const ofFailing = failing.reduce((sum, { attempts: underWay }) => sum + Math.max(1, underWay.size), 0);
     const free = concurrency - this.attemptsInProgress;
-    for (const areFailing of [false, true]) {
-      const most = areFailing ? Math.min(free, Math.floor(concurrency / 2) - ofFailing) : free;
-      for (const { id, fence } of await this.deliveryClaims.claim(most, areFailing)) {
-        const known = this.senders.get(id);
-        if (known === undefined) this.addSender(new EndpointSender(id, fence, areFailing));
-        else known.claimAgain(fence, areFailing);
-      }
+    const freeForFailing = Math.min(free, Math.floor(concurrency / 2) - ofFailing);
+    const claimed = await this.deliveryClaims.claim(free, freeForFailing);
+    for (const { id, fence, isFailing } of claimed) {
+      const known = this.senders.get(id);
+      if (known === undefined) this.addSender(new EndpointSender(id, fence, isFailing));
+      else known.claimAgain(fence, isFailing);
     }
+    const failingCount = claimed.filter(({ isFailing }) => isFailing).length;
+    return claimed.length > 0 && (claimed.length - failingCount >= free || failingCount >= freeForFailing);
   }
 
   private addSender(sender: EndpointSender): void {
@@ -110,11 +129,10 @@ export class SenderLoop extends RepeatedTask {
     this.senders.set(sender.id, sender);
   }
 
-  /** Returns how many attempts started. */
-  private async sendDue(): Promise<number> {
+  private async sendDue(): Promise<void> {
     const now = monotonicMs();
     const wanting = [...this.senders.values()].filter((each) => each.needsRead && each.room > 0 && each.mayBegin);
-    if (wanting.length === 0) return 0;
+    if (wanting.length === 0) return;
     for (const each of wanting) each.needsRead = false;
     try {
       const endpoints = new Map((await this.deliveryClaims.readEndpoints(wanting)).map((each) => [each.id, each]));
@@ -126,13 +144,16 @@ export class SenderLoop extends RepeatedTask {
         return [sender.newDueRequest(endpoint.failures)];
       });
       const underWay = wanting.flatMap((sender) => [...sender.attempts.keys()]);
-      let begun = 0;
       await this.readTogether(open, async (some) => {
         const due = await this.deliveryClaims.readDue(some, underWay);
+        for (const request of some) {
+          const deliveries = due.filter(({ endpointId }) => endpointId === request.id);
+          const sender = this.senders.get(request.id);
+          // Otherwise all were read: the release finds those that are due later or new.
+          if (sender !== undefined) sender.mayHaveMore = deliveries.length >= (request.isFailing ? 1 : request.room);
+        }
         for (const delivery of due) this.startAttempt(delivery, endpoints.get(delivery.endpointId));
-        begun += due.length;
       });
-      return begun;
     } catch (error) {
       for (const each of wanting) each.needsRead = true;
       throw error;
@@ -186,6 +207,7 @@ export class SenderLoop extends RepeatedTask {
       .attempt(sender, endpoint, delivery)
       .catch((error: unknown) => {
         sender.restUntilMs = monotonicMs() + BUSY_REST_MS;
+        sender.mayHaveMore = true;
         // An unrecorded attempt is repeated.
         if (!(error instanceof DestinationBusy)) {
           this.log.warn({ fault: messageOf(error) }, 'failed to record a delivery attempt');
@@ -193,8 +215,8 @@ export class SenderLoop extends RepeatedTask {
       })
       .finally(() => {
         sender.attempts.delete(delivery.id);
-        sender.needsRead = true;
-        this.repeater.nudge();
+        sender.needsRead ||= sender.mayHaveMore;
+        if (sender.needsRead || sender.attempts.size === 0) this.repeater.nudge();
       });
     sender.attempts.set(delivery.id, attempt);
   }

@@ -102,7 +102,7 @@ describe('a lease that is longer than it can be', () => {
           lease_until = clock_timestamp() + interval '1 hour' WHERE endpoint_id = $1`,
       [id, randomUUID()],
     );
-    expect(await new DeliveryClaims(database, SENDER).claim(100, false)).toContainEqual({ id, fence: 4 });
+    expect(await new DeliveryClaims(database, SENDER).claim(100, 0)).toContainEqual({ id, fence: 4, isFailing: false });
   });
 
   it.each([
@@ -227,7 +227,7 @@ describe('a due time further ahead than any rest', () => {
   it('of an endpoint is now', async () => {
     const id = await endpoint();
     await run(`UPDATE webhook_state SET due_at = clock_timestamp() + interval '31 days' WHERE endpoint_id = $1`, [id]);
-    expect((await new DeliveryClaims(database, SENDER).claim(100, false)).map((claim) => claim.id)).toContain(id);
+    expect((await new DeliveryClaims(database, SENDER).claim(100, 0)).map((claim) => claim.id)).toContain(id);
   });
 
   it('of a webhook’s host is now', async () => {

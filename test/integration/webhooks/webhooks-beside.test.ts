@@ -40,7 +40,7 @@ it('an event that another sender sees during the release of its slowed endpoint 
   );
   const claims = (await fixture.openSender()).app.get(DeliveryClaims);
   const other = (await fixture.openSender()).app.get(DeliveryClaims);
-  const held = await claims.claim(100, true);
+  const held = await claims.claim(100, 100);
   expect(held.map(({ id }) => id).sort()).toEqual([first!.id, last!.id]);
   const holder = new pg.Client({ connectionString: fixture.fixture.env['DATABASE_URL'] });
   await holder.connect();

@@ -59,7 +59,7 @@ it('heeds Retry-After, and disables an endpoint that answers 410', async () => {
   expect((await customer.get(`/v1/webhooks/${id}`)).body.disabled_reason).toBe('gone');
   const before = fixture.at('/later').length;
   await fixture.fixture.happen(customer);
-  for (let step = 0; step < 5; step += 1) await sender.loop.runOnce();
+  for (let step = 0; step < 5; step += 1) await sender.loop.runPass();
   expect(fixture.at('/later').length - before).toBeLessThanOrEqual(1);
 });
 
@@ -301,7 +301,7 @@ it('spares a receiver that is down: one at a time, and then a rest of up to a mi
   await fixture.fixture.happen(customer);
   await sender.run(async () => (await fixture.heldBy(id)) === null && fixture.at('/spared').length > 0);
   await fixture.fixture.happen(customer);
-  for (let step = 0; step < 5; step += 1) await sender.loop.runOnce();
+  for (let step = 0; step < 5; step += 1) await sender.loop.runPass();
   expect(fixture.at('/spared')).toHaveLength(1);
   const [state] = await fixture.database.query<{ rest: number }>(
     `SELECT extract(epoch FROM due_at - clock_timestamp())::float8 AS rest FROM webhook_state WHERE endpoint_id = $1`,

@@ -21,7 +21,7 @@ it('sends each event once it has a position, in the form of Standard Webhooks', 
   const { customer, id, secret } = await fixture.setUp('/sent');
   const sender = await fixture.openSender();
   await fixture.fixture.freeze(customer);
-  await sender.loop.runOnce();
+  await sender.loop.runPass();
   expect(fixture.at('/sent')).toEqual([]);
   await fixture.fixture.happen(customer);
   await sender.run(() => fixture.areAll(id, 'delivered'));
@@ -130,14 +130,14 @@ it('an endpoint with unreadable deliveries delays no other, and rests', async ()
     }
     return due(wanted, underWay);
   };
-  const step = async (): Promise<unknown> => sender.loop.runOnce().catch(() => undefined);
+  const step = async (): Promise<unknown> => sender.loop.runPass().catch(() => undefined);
   const areDelivered = async (): Promise<boolean> =>
     (await Promise.all(others.map(({ id }) => fixture.areAll(id, 'delivered')))).every(Boolean);
   await until(async () => (await step(), (await areDelivered()) ? true : undefined), 20_000, 'the others', 20);
   expect(fixture.at('/unread-0')).toEqual([]);
   // Read once with the others and once alone: a new event does not end the rest.
   await fixture.fixture.happen(slow!.customer);
-  for (let look = 0; look < 3; look += 1) await sender.loop.runOnce();
+  for (let look = 0; look < 3; look += 1) await sender.loop.runPass();
   expect(asked).toBe(2);
   // A sender that can read it may claim it.
   const next = await fixture.openSender();
@@ -151,10 +151,10 @@ it('claims nothing more while nothing can be read', async () => {
   const sender = await fixture.openSender();
   const claims = sender.app.get(DeliveryClaims);
   claims.readDue = () => Promise.reject(Object.assign(new Error('terminating connection'), { code: '57P01' }));
-  await expect(sender.loop.runOnce()).rejects.toThrow();
+  await expect(sender.loop.runPass()).rejects.toThrow();
   expect(await fixture.heldBy(one.id)).not.toBeNull();
   await fixture.fixture.happen(other.customer);
-  for (let step = 0; step < 3; step += 1) await expect(sender.loop.runOnce()).rejects.toThrow();
+  for (let step = 0; step < 3; step += 1) await expect(sender.loop.runPass()).rejects.toThrow();
   expect(await fixture.heldBy(other.id)).toBeNull();
 });
 
@@ -240,14 +240,14 @@ it('continues what a dead sender held, and late results of that one change nothi
   const [one, other] = [await fixture.openSender(), await fixture.openSender()];
   const claims = one.app.get(DeliveryClaims);
   await claims.makeNewDeliveriesDue();
-  const held = (await claims.claim(100, false)).find((each) => each.id === id)!;
+  const held = (await claims.claim(100, 0)).find((each) => each.id === id)!;
   const [delivery] = await claims.readDue([{ ...held, room: 1, isFailing: false }], []);
   // The first sender holds the endpoint, so the other one sends nothing.
-  await other.loop.runOnce();
+  await other.loop.runPass();
   // Also when a new event arrives meanwhile.
   await fixture.fixture.happen(customer);
-  await other.loop.runOnce();
-  await other.loop.runOnce();
+  await other.loop.runPass();
+  await other.loop.runPass();
   expect(fixture.at('/fence')).toEqual([]);
   await fixture.database.query(
     `UPDATE webhook_state SET lease_until = now() - interval '1 second', due_at = now() WHERE endpoint_id = $1`,
@@ -269,7 +269,7 @@ it('a resend during an attempt is due immediately, whatever the attempt’s resu
   await fixture.fixture.happen(customer);
   const claims = (await fixture.openSender()).app.get(DeliveryClaims);
   await claims.makeNewDeliveriesDue();
-  const held = (await claims.claim(100, false)).find((each) => each.id === id)!;
+  const held = (await claims.claim(100, 0)).find((each) => each.id === id)!;
   const [delivery] = await claims.readDue([{ ...held, room: 1, isFailing: false }], []);
   const resent = await customer.request('POST', `/v1/webhooks/${id}/deliveries/${delivery!.id.toString()}/resend`);
   expect(resent.status).toBe(202);

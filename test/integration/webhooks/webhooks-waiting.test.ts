@@ -82,7 +82,7 @@ async function refusing(
   await fixture.database.query('VACUUM ANALYZE webhook_delivery');
   const sender = await fixture.openSender();
   const claims = sender.app.get(DeliveryClaims);
-  const held = (await claims.claim(100, false)).find((each) => each.id === id)!;
+  const held = (await claims.claim(100, 0)).find((each) => each.id === id)!;
   return { sender, claims, held, id };
 }
 

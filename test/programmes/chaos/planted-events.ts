@@ -132,11 +132,7 @@ export const PLANTED_EVENTS: readonly PlantedBug[] = [
   },
   {
     name: 'an endpoint is taken from a living sender when something is new',
-    changes: one(
-      CLAIMS,
-      '\n         AND (${LEASE_IS_FREE} OR holder = $1)',
-      '\n         AND (holder IS NULL OR $1::uuid IS NOT NULL)',
-    ),
+    changes: one(CLAIMS, ' AND (${LEASE_IS_FREE} OR holder = $1)`;', ' AND (holder IS NULL OR $1::uuid IS NOT NULL)`;'),
     test: TAKEN_OVER,
   },
   {

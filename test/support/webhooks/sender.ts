@@ -47,7 +47,7 @@ export async function openSender(
   const run = (isDone: () => boolean | Promise<boolean>): Promise<void> =>
     until(
       async () => {
-        await loop.runOnce();
+        await loop.runPass();
         return (await isDone()) ? true : undefined;
       },
       LIMIT_MS,
