@@ -5,6 +5,7 @@ import { SWC_OPTIONS } from './test/setup/swc.mjs';
 const base = {
   rootDir: import.meta.dirname,
   testMatch: ['**/*.test.ts'],
+  testRunner: '<rootDir>/test/setup/runner.mjs',
   testPathIgnorePatterns: ['/node_modules/'],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },

@@ -7,12 +7,13 @@ import { SWC_OPTIONS } from './swc.mjs';
 
 /** Resolves an import of `.js` in a TypeScript file to the `.ts` file beside it. */
 export async function resolve(specifier, context, next) {
-  const isOurs = context.parentURL?.endsWith('.ts') === true && specifier.startsWith('.');
+  if (specifier === '@jest/globals') return next('./jest-globals.mjs', { ...context, parentURL: import.meta.url });
+  const isOurs = /\.ts(\?|$)/.test(context.parentURL ?? '') && specifier.startsWith('.');
   return next(isOurs ? specifier.replace(/\.js$/, '.ts') : specifier, context);
 }
 
 export async function load(url, context, next) {
-  if (!url.endsWith('.ts')) return next(url, context);
+  if (!/\.ts(\?|$)/.test(url)) return next(url, context);
   const filename = fileURLToPath(url);
   const source = await readFile(filename, 'utf8');
   const { code } = await transform(source, {

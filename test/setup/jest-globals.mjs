@@ -1,0 +1,11 @@
+// Stands for '@jest/globals', which works in Jest's module registry only.
+import { createRequire } from 'node:module';
+
+const { ModuleMocker } = createRequire(import.meta.url)('jest-mock');
+const mocker = new ModuleMocker(globalThis);
+
+export const jest = {
+  spyOn: mocker.spyOn.bind(mocker),
+  restoreAllMocks: () => mocker.restoreAllMocks(),
+  setTimeout: (limitMs) => (globalThis[Symbol.for('TEST_TIMEOUT_SYMBOL')] = limitMs),
+};
