@@ -1,5 +1,3 @@
-import { SWC_OPTIONS } from './test/setup/swc.mjs';
-
 // Projects select tests by folder: `npm test` runs unit and integration, `npm run test:long` long, `npm run test:console`
 // console.
 const base = {
@@ -7,9 +5,7 @@ const base = {
   testMatch: ['**/*.test.ts'],
   testRunner: '<rootDir>/test/setup/runner.mjs',
   testPathIgnorePatterns: ['/node_modules/'],
-  extensionsToTreatAsEsm: ['.ts'],
-  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
-  transform: { '^.+\\.ts$': ['@swc/jest', SWC_OPTIONS] },
+  transform: {},
 };
 
 /** With Postgres, Redis and what a test starts itself; embedded unless DATABASE_URL and REDIS_URL name others. */

@@ -25,7 +25,8 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   const prefix = fromSetup('TEST_DATABASE_PREFIX');
   const name = `${prefix}_${randomBytes(5).toString('hex')}`;
   await asAdmin(adminUrl, async (client) => {
-    await client.query(`CREATE DATABASE ${name} TEMPLATE ${prefix}_template`);
+    // Copying files is faster than the default, which writes every page to the WAL.
+    await client.query(`CREATE DATABASE ${name} TEMPLATE ${prefix}_template STRATEGY file_copy`);
     // The right to temporary tables belongs to the database, so that the copy does not inherit the template's REVOKE.
     await client.query(`REVOKE TEMPORARY ON DATABASE ${name} FROM PUBLIC`);
   });

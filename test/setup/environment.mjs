@@ -1,5 +1,5 @@
-// Jest's Node environment. Each worker process loads it once, outside the test files' sandboxes. It keeps the output of
-// every process that a test starts, through one channel for all copies of the code.
+// The environment of tests with servers. It keeps the output of every process that a test starts, for the search of
+// secrets at the end of the run.
 import { TestEnvironment } from 'jest-environment-node';
 import './typescript.mjs';
 

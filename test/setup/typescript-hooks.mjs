@@ -1,5 +1,5 @@
-// Lets plain Node import our TypeScript in Jest's global set-up: Jest would compile it to CommonJS, which our ESM-only
-// source does not support. The set-up reads src instead of dist, so that it never uses a stale build.
+// Lets Node import our TypeScript: test files, Jest's global set-up and what they use. They read src instead of dist, so
+// that none uses a stale build.
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { transform } from '@swc/core';

@@ -87,7 +87,6 @@ async function runJest({ file, title, sources, results, env: more }: Run): Promi
   const args = ['--config', config, '-w', '1', '--json', '--outputFile', results, '-t', pattern, join('test', file)];
   const env = {
     ...process.env,
-    NODE_OPTIONS: '--experimental-vm-modules --disable-warning=ExperimentalWarning',
     PLANTED_SOURCES: sources,
     ...more,
   };

@@ -1,6 +1,10 @@
-// Runs any test against a source with a planted bug: see planted-transform.mjs.
+// Runs any test against a source with a planted bug: see planted-hooks.mjs.
+import { register } from 'node:module';
 import jest from '../../../jest.config.js';
-import { SWC_OPTIONS } from '../../setup/swc.mjs';
+import '../../setup/typescript.mjs';
+
+// Registered after the hooks of every test, so that it runs before them. One file runs in Jest's own process.
+register('./planted-hooks.mjs', import.meta.url);
 
 // Unit tests need no servers.
 const isUnit = process.env.PLANTED_SERVICES === 'none';
@@ -11,6 +15,5 @@ export default {
   ...project,
   roots: ['<rootDir>/test'],
   ...(!isUnit && { globalSetup: '<rootDir>/test/programmes/chaos/planted-setup.mjs' }),
-  transform: { '^.+\\.ts$': ['<rootDir>/test/programmes/chaos/planted-transform.mjs', SWC_OPTIONS] },
   testTimeout: jest.testTimeout,
 };
