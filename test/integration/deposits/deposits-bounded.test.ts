@@ -2,6 +2,7 @@
 // deposits.
 import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
+import { until } from '../../../packages/local/src/wait.js';
 import { findingsOf } from '../../../src/modules/verify/finding.js';
 import { verifyRecords } from '../../../src/modules/verify/verify.js';
 import { Database, type Transaction } from '../../../src/platform/database/database.js';
@@ -59,9 +60,21 @@ const SESSIONS_MAX = 16;
 
 /** Has every session report its work, which Postgres delays by up to ten seconds in an idle one, and returns the total. */
 async function rowsReported(): Promise<number> {
-  const report = `SELECT pg_stat_force_next_flush(), pg_sleep(0.2)`;
-  const pools = [database, worker.get(Database)];
-  await Promise.all(pools.flatMap((pool) => Array.from({ length: SESSIONS_MAX }, () => pool.query(report))));
+  const reported = new Set<number>();
+  const askAll = async (): Promise<true | undefined> => {
+    const queries = [database, worker.get(Database)].flatMap((pool) =>
+      Array.from({ length: SESSIONS_MAX }, () =>
+        pool.query<{ pid: number }>(`SELECT pg_backend_pid() AS pid, pg_stat_force_next_flush(), pg_sleep(0.2)`),
+      ),
+    );
+    for (const [row] of await Promise.all(queries)) reported.add(row!.pid);
+    const sessions = await database.query<{ pid: number }>(
+      `SELECT pid FROM pg_stat_activity
+        WHERE datname = current_database() AND backend_type = 'client backend' AND query NOT LIKE 'LISTEN%'`,
+    );
+    return sessions.every(({ pid }) => reported.has(pid)) || undefined;
+  };
+  await until(askAll, START_LIMIT_MS, 'the report of every session');
   await database.query(`SELECT pg_stat_clear_snapshot()`);
   const [row] = await database.query<{ rows: number }>(
     `SELECT (seq_tup_read + coalesce(idx_tup_fetch, 0) + n_tup_upd)::float8 AS rows FROM pg_stat_user_tables WHERE relname = 'deposit'`,
