@@ -1,7 +1,6 @@
 // Stands for '@jest/globals', which works in Jest's module registry only.
-import { createRequire } from 'node:module';
+import { ModuleMocker } from 'jest-mock';
 
-const { ModuleMocker } = createRequire(import.meta.url)('jest-mock');
 const mocker = new ModuleMocker(globalThis);
 
 export const jest = {
