@@ -1,5 +1,6 @@
 /** Routes of auto-delegations. Contains no business logic. */
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put, Query, Res } from '@nestjs/common';
+import { EmptyBody } from '../../platform/http/body/empty-body.js';
 import type { Response } from 'express';
 import { nonceOf } from '../auth/nonces.js';
 import { longestDurationSec } from '../../domain/price.js';
@@ -14,7 +15,6 @@ import { SalesTerms } from '../quotes/sales-terms.js';
 import { AutoDelegationPrices } from './auto-delegation-prices.js';
 import {
   autoDelegationBody,
-  AutoDelegationActRequest,
   AutoDelegationListQuery,
   AutoDelegationRequest,
   levelsOf,
@@ -100,11 +100,7 @@ export class AutoDelegationsController {
   @Describe(describeAutoDelegationDelete)
   @RouteOptionsOf(ACT)
   @HttpCode(204)
-  async delete(
-    @Caller() caller: Caller,
-    @Param('address') address: string,
-    @Body() _request: AutoDelegationActRequest,
-  ): Promise<void> {
+  async delete(@Caller() caller: Caller, @Param('address') address: string, @Body() _: EmptyBody): Promise<void> {
     await this.autoDelegations.delete(caller.project.id, address, nonceOf(caller));
   }
 
@@ -115,7 +111,7 @@ export class AutoDelegationsController {
   async wake(
     @Caller() caller: Caller,
     @Param('address') address: string,
-    @Body() _request: AutoDelegationActRequest,
+    @Body() _: EmptyBody,
   ): Promise<AutoDelegationBody> {
     const { row, shown } = await this.autoDelegations.wake(caller.project.id, address, nonceOf(caller));
     return autoDelegationBody(row, shown);

@@ -61,10 +61,6 @@ export class AutoDelegationRequest extends TransferMembers {
   declare readonly until?: string;
 }
 
-/** A request without members, sent as an empty object or without a body. */
-// eslint-disable-next-line @typescript-eslint/no-extraneous-class -- the pipe judges by it that no member is there
-export class AutoDelegationActRequest {}
-
 /** The terms for an address, with all defaults resolved. */
 export interface AutoDelegationTerms {
   readonly keepEnergy: Energy;

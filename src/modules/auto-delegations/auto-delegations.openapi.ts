@@ -10,10 +10,10 @@ import {
   type Operation,
   type Parameter,
 } from '../../platform/http/openapi/openapi.js';
+import { EmptyBody } from '../../platform/http/body/empty-body.js';
 import { feeLimitCappedSchema } from '../quotes/quote.openapi.js';
 import {
   AUTO_DELEGATION_STATUSES,
-  AutoDelegationActRequest,
   AutoDelegationListQuery,
   AutoDelegationRequest,
   type AutoDelegationBody,
@@ -185,7 +185,7 @@ const ADDRESS_IN_PATH: Parameter = {
   description: 'The TRON address to keep supplied.',
   schema: { type: 'string' },
 };
-const NOTHING = { schemaName: 'AutoDelegationActRequest', type: AutoDelegationActRequest, examples: { nothing: {} } };
+const NOTHING = { schemaName: 'AutoDelegationActRequest', type: EmptyBody, examples: { nothing: {} } };
 const priced = (description: string, example: PricedAutoDelegationBody) => ({
   description,
   schemaName: 'PricedAutoDelegation',

@@ -1,8 +1,8 @@
 /** Routes for a project's auto-delegations. Only owners change them. The services of API and CLI perform each act. */
 import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { EmptyBody } from '../../platform/http/body/empty-body.js';
 import {
   AUTO_DELEGATION_STATUSES,
-  AutoDelegationActRequest,
   AutoDelegationRequest,
   termsOf,
   type AutoDelegationStatus,
@@ -17,6 +17,7 @@ import { PageQuery } from '../../platform/http/body/page-query.js';
 import { ApiKeys } from '../projects/api-keys.js';
 import { Prices } from '../quotes/prices.js';
 import { audited } from '../../platform/database/audit-log.js';
+import type { Done } from './api-shapes.js';
 import { AutoDelegationAnswers, autoDelegationShape } from './auto-delegation-answers.js';
 import { Authority, type ConsoleCaller } from './authority.js';
 import { authorOf, Person } from './caller.js';
@@ -111,7 +112,7 @@ export class AutoDelegationPagesController {
     @Person() caller: ConsoleCaller,
     @Param('project_id') project: string,
     @Param('address') address: string,
-    @Body() _: AutoDelegationActRequest,
+    @Body() _: EmptyBody,
   ): Promise<OneAutoDelegation> {
     return this.answers.one(project, await this.autoDelegations.wake(project, address, audited(authorOf(caller))));
   }
@@ -123,8 +124,8 @@ export class AutoDelegationPagesController {
     @Person() caller: ConsoleCaller,
     @Param('project_id') project: string,
     @Param('address') address: string,
-    @Body() _: AutoDelegationActRequest,
-  ): Promise<{ done: true }> {
+    @Body() _: EmptyBody,
+  ): Promise<Done> {
     await this.autoDelegations.delete(project, address, audited(authorOf(caller)));
     return { done: true };
   }

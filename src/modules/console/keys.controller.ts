@@ -3,6 +3,7 @@
  * secrets.
  */
 import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { EmptyBody } from '../../platform/http/body/empty-body.js';
 import { ConsoleError } from '../../domain/console-error.js';
 import { ApiError, invalidField } from '../../domain/errors.js';
 import { ApiKeys, type KeyView } from '../projects/api-keys.js';
@@ -18,7 +19,6 @@ import {
   keyOptionsOf,
   keyShape,
   MakeKeyRequest,
-  NothingRequest,
   RotateKeyRequest,
 } from './keys.dto.js';
 
@@ -106,7 +106,7 @@ export class KeysController {
     @Person() caller: ConsoleCaller,
     @Param('project_id') project: string,
     @Param('key_id') id: string,
-    @Body() _: NothingRequest,
+    @Body() _: EmptyBody,
   ): Promise<RevokedKey> {
     await this.find(project, id);
     await this.keys.revoke(id, authorOf(caller));

@@ -84,10 +84,6 @@ export class KeyListQuery extends Query {
   declare readonly all?: string;
 }
 
-/** A request without members. */
-// eslint-disable-next-line @typescript-eslint/no-extraneous-class -- the pipe judges by it that no member is there
-export class NothingRequest {}
-
 export function keyOptionsOf(request: ChangeKeyRequest): KeyOptions {
   const { name, scopes, allowed_sources: sources, daily_cap_credits: cap, no_daily_cap: isUncapped } = request;
   return {

@@ -1,12 +1,13 @@
 /** Routes for the operators: list them, and invite, change, remove or sign them out. Changes require an admin. */
 import { Body, Controller, Get, HttpCode, Param, ParseUUIDPipe, Post } from '@nestjs/common';
+import { EmptyBody } from '../../platform/http/body/empty-body.js';
 import type { Place } from '../people/invitations.js';
 import { emailOf } from '../people/sign-in.js';
 import { Team } from '../people/team.js';
 import type { Done, InvitedAnswer, TeamAnswer as TeamShape } from './api-shapes.js';
 import { Authority, type ConsoleCaller, type RoleAuthority } from './authority.js';
 import { authorOf, Person } from './caller.js';
-import { InviteBody, Nothing, RoleBody } from './people.dto.js';
+import { InviteBody, RoleBody } from './people.dto.js';
 import { TeamAnswers } from './team-answers.js';
 
 const OPERATORS: Place = { audience: 'operator', projectId: undefined };
@@ -36,7 +37,7 @@ export class PeopleController {
   @HttpCode(200)
   @Authority(ADMINS)
   async revoke(
-    @Body() _nothing: Nothing,
+    @Body() _: EmptyBody,
     @Param('invitation_id', ParseUUIDPipe) invitationId: string,
     @Person() caller: ConsoleCaller,
   ): Promise<Done> {
@@ -58,7 +59,7 @@ export class PeopleController {
   @HttpCode(200)
   @Authority(ADMINS)
   async remove(
-    @Body() _nothing: Nothing,
+    @Body() _: EmptyBody,
     @Param('person_id', ParseUUIDPipe) personId: string,
     @Person() caller: ConsoleCaller,
   ): Promise<Done> {
@@ -69,7 +70,7 @@ export class PeopleController {
   @HttpCode(200)
   @Authority(ADMINS)
   async endSessions(
-    @Body() _nothing: Nothing,
+    @Body() _: EmptyBody,
     @Param('person_id', ParseUUIDPipe) personId: string,
     @Person() caller: ConsoleCaller,
   ): Promise<Done> {
@@ -81,7 +82,7 @@ export class PeopleController {
   @HttpCode(200)
   @Authority(ADMINS)
   async resetSecondFactor(
-    @Body() _nothing: Nothing,
+    @Body() _: EmptyBody,
     @Param('person_id', ParseUUIDPipe) personId: string,
     @Person() caller: ConsoleCaller,
   ): Promise<Done> {

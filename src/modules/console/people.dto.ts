@@ -35,10 +35,6 @@ const IsRole = (description: string) =>
     description,
   });
 
-/** `{}`: an act that its path describes completely. */
-// eslint-disable-next-line @typescript-eslint/no-extraneous-class -- the pipe judges by it that no member is there
-export class Nothing {}
-
 export class SignInBody implements SignInRequest {
   // Checks only the length: an invalid address counts as an unknown account.
   @IsText({ maxLength: EMAIL_LENGTH_MAX, description: 'The e-mail of the account.' })

@@ -1,5 +1,6 @@
 /** Routes for a person's own security: password, second factor, recovery codes, sessions. */
 import { Body, Controller, Get, HttpCode, Param, ParseUUIDPipe, Post, Res } from '@nestjs/common';
+import { EmptyBody } from '../../platform/http/body/empty-body.js';
 import type { Response } from 'express';
 import { ConsoleConfig } from '../../platform/config/console-config.js';
 import { needsSecondFactor } from '../../domain/audience.js';
@@ -10,7 +11,7 @@ import type { Visitor } from '../people/sign-in.js';
 import type { Done, RecoveryCodesAnswer, SecondFactorSecret, SecurityAnswer, SessionAnswer } from './api-shapes.js';
 import { Authority, type RoleAuthority } from './authority.js';
 import { From, Session } from './caller.js';
-import { AddressBody, CodeBody, Nothing, PasswordBody } from './people.dto.js';
+import { AddressBody, CodeBody, PasswordBody } from './people.dto.js';
 import { AddressProofs } from './address-proofs.js';
 import { SessionAnswers } from './session-answer.js';
 
@@ -66,7 +67,7 @@ export class SecurityController {
   @Post('address/send')
   @HttpCode(200)
   @Authority(ANYBODY)
-  async sendAddressProof(@Body() _nothing: Nothing, @Session() session: SessionRow): Promise<Done> {
+  async sendAddressProof(@Body() _: EmptyBody, @Session() session: SessionRow): Promise<Done> {
     await this.addressProofs.send(session);
     return { done: true };
   }
@@ -82,7 +83,7 @@ export class SecurityController {
   @Post('second-factor/begin')
   @HttpCode(200)
   @Authority({ open: 'enrol', again: true })
-  async begin(@Body() _nothing: Nothing, @Session() session: SessionRow): Promise<SecondFactorSecret> {
+  async begin(@Body() _: EmptyBody, @Session() session: SessionRow): Promise<SecondFactorSecret> {
     return this.security.beginFactor(session, `Energy ${new URL(this.config.url).host}`);
   }
 
@@ -102,7 +103,7 @@ export class SecurityController {
   @HttpCode(200)
   @Authority({ ...ANYBODY, again: true })
   async remove(
-    @Body() _nothing: Nothing,
+    @Body() _: EmptyBody,
     @Session() session: SessionRow,
     @Res({ passthrough: true }) response: Response,
   ): Promise<SessionAnswer> {
@@ -112,7 +113,7 @@ export class SecurityController {
   @Post('recovery-codes')
   @HttpCode(200)
   @Authority({ ...ANYBODY, again: true })
-  async recoveryCodes(@Body() _nothing: Nothing, @Session() session: SessionRow): Promise<RecoveryCodesAnswer> {
+  async recoveryCodes(@Body() _: EmptyBody, @Session() session: SessionRow): Promise<RecoveryCodesAnswer> {
     const codes = await this.security.newRecoveryCodes(session);
     return { recovery_codes: codes, session: await this.answers.of(session) };
   }
@@ -120,7 +121,7 @@ export class SecurityController {
   @Post('sessions/end-others')
   @HttpCode(200)
   @Authority(ANYBODY)
-  async endOthers(@Body() _nothing: Nothing, @Session() session: SessionRow): Promise<Done> {
+  async endOthers(@Body() _: EmptyBody, @Session() session: SessionRow): Promise<Done> {
     await this.security.endOthers(session);
     return { done: true };
   }
@@ -129,7 +130,7 @@ export class SecurityController {
   @HttpCode(200)
   @Authority(ANYBODY)
   async end(
-    @Body() _nothing: Nothing,
+    @Body() _: EmptyBody,
     @Param('session_id', ParseUUIDPipe) sessionId: string,
     @Session() session: SessionRow,
   ): Promise<Done> {

@@ -1,5 +1,6 @@
 /** Routes for signing in and out, and for the session. */
 import { Body, Controller, Get, HttpCode, Post, Req, Res } from '@nestjs/common';
+import { EmptyBody } from '../../platform/http/body/empty-body.js';
 import type { Request, Response } from 'express';
 import { ConsoleConfig } from '../../platform/config/console-config.js';
 import { invalidField } from '../../domain/errors.js';
@@ -9,7 +10,7 @@ import type { Done, SessionAnswer } from './api-shapes.js';
 import { Authority, type ConsoleCaller } from './authority.js';
 import { From, Person, Session } from './caller.js';
 import { sessionCookie, takeCookie } from './cookies.js';
-import { Nothing, ReauthenticateBody, SecondFactorBody, SignInBody } from './people.dto.js';
+import { ReauthenticateBody, SecondFactorBody, SignInBody } from './people.dto.js';
 import { SessionAnswers } from './session-answer.js';
 import { SessionStreams } from './session-streams.js';
 
@@ -69,7 +70,7 @@ export class SignInController {
   @HttpCode(200)
   @Authority({ open: 'any_stage' })
   async end(
-    @Body() _nothing: Nothing,
+    @Body() _: EmptyBody,
     @Session() session: SessionRow,
     @Res({ passthrough: true }) response: Response,
   ): Promise<Done> {

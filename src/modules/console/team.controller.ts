@@ -1,12 +1,13 @@
 /** Routes for a project's team, for its owners and for admins, and for operators' looks at the project. */
 import { Body, Controller, Get, HttpCode, Param, ParseUUIDPipe, Post } from '@nestjs/common';
+import { EmptyBody } from '../../platform/http/body/empty-body.js';
 import { emailOf } from '../people/sign-in.js';
 import type { Place } from '../people/invitations.js';
 import { invariant } from '../../domain/errors.js';
 import type { Done, InvitedAnswer, LooksAnswer, TeamAnswer } from './api-shapes.js';
 import { Authority, type ConsoleCaller, type RoleAuthority } from './authority.js';
 import { Person } from './caller.js';
-import { InviteBody, Nothing, RoleBody } from './people.dto.js';
+import { InviteBody, RoleBody } from './people.dto.js';
 import { TeamAnswers } from './team-answers.js';
 
 const READERS: RoleAuthority = { merchant: ['owner', 'member'], operator: ['admin', 'support'], scope: 'project' };
@@ -44,7 +45,7 @@ export class TeamController {
   @HttpCode(200)
   @Authority(MANAGERS)
   async revoke(
-    @Body() _nothing: Nothing,
+    @Body() _: EmptyBody,
     @Param('invitation_id', ParseUUIDPipe) invitationId: string,
     @Person() caller: ConsoleCaller,
   ): Promise<Done> {
@@ -66,7 +67,7 @@ export class TeamController {
   @HttpCode(200)
   @Authority(MANAGERS)
   async remove(
-    @Body() _nothing: Nothing,
+    @Body() _: EmptyBody,
     @Param('person_id', ParseUUIDPipe) personId: string,
     @Person() caller: ConsoleCaller,
   ): Promise<Done> {

@@ -2,6 +2,7 @@
  * Routes for a project's webhooks and their deliveries. A secret is returned once; a console cannot open stored ones.
  */
 import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { EmptyBody } from '../../platform/http/body/empty-body.js';
 import { invalidField } from '../../domain/errors.js';
 import { maskedUrl } from '../../domain/masked-url.js';
 import { IsFlag, IsInteger, IsListOf, IsText, Optional } from '../../platform/http/body/member-rules.js';
@@ -15,6 +16,7 @@ import { ROTATION_SEC_MAX, Webhooks, type WebhookOptions, type WebhookView } fro
 import { given, notFound } from './answers.js';
 import { authorOf, Person } from './caller.js';
 import { Authority, type ConsoleCaller } from './authority.js';
+import type { Done } from './api-shapes.js';
 import type { Page } from './data-shapes.js';
 import type {
   ChangeWebhook,
@@ -76,9 +78,6 @@ class ReplayRequest {
   @IsInteger(() => ({ min: 0, max: Number.MAX_SAFE_INTEGER }), 'The position to begin behind.')
   declare readonly after: number;
 }
-
-// eslint-disable-next-line @typescript-eslint/no-extraneous-class -- the pipe judges by it that no member is there
-class EmptyRequest {}
 
 class DeliveriesQuery extends PageQuery {
   @OneOf(DELIVERY_STATUSES)
@@ -155,8 +154,8 @@ export class WebhookPagesController {
     @Person() caller: ConsoleCaller,
     @Param('project_id') project: string,
     @Param('webhook_id') id: string,
-    @Body() _: EmptyRequest,
-  ): Promise<{ done: true }> {
+    @Body() _: EmptyBody,
+  ): Promise<Done> {
     await this.webhooks.delete(project, id, audited(authorOf(caller)));
     return { done: true };
   }
@@ -181,7 +180,7 @@ export class WebhookPagesController {
     @Person() caller: ConsoleCaller,
     @Param('project_id') project: string,
     @Param('webhook_id') id: string,
-    @Body() _: EmptyRequest,
+    @Body() _: EmptyBody,
   ): Promise<DeliveryShape> {
     return deliveryFor(caller, deliveryBody(await this.deliveries.test(project, id, audited(authorOf(caller)))));
   }
@@ -239,7 +238,7 @@ export class WebhookPagesController {
   async resend(
     @Person() caller: ConsoleCaller,
     @Param() { project_id: project, webhook_id: id, delivery_id: delivery }: DeliveryPath,
-    @Body() _: EmptyRequest,
+    @Body() _: EmptyBody,
   ): Promise<DeliveryShape> {
     if (!DELIVERY_ID.test(delivery)) throw invalidField('delivery_id', 'is not a delivery of this webhook');
     const view = await this.deliveries.resend(project, id, BigInt(delivery), audited(authorOf(caller)));

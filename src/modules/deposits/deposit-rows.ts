@@ -3,7 +3,7 @@ import type { Transaction } from '../../platform/database/database.js';
 import type { ProjectPayment } from './block-payments.js';
 import { DECIDE, INSERT, type DepositRow } from './deposit-sql.js';
 import type { Candidate } from './deposit-batch.js';
-import type { WitnessedBlock } from '../../platform/blocks/witnessed-blocks.js';
+import { paymentColumns, type DepositBlock } from './parked-payments.js';
 
 /** The decision on one transfer. A pending small deposit may still be credited together with a later one. */
 export interface Outcome {
@@ -22,22 +22,13 @@ export interface DepositToWrite extends ProjectPayment {
 
 export async function insertDeposits(
   tx: Transaction,
-  block: Pick<WitnessedBlock, 'number' | 'id' | 'timestampMs'>,
+  block: DepositBlock,
   rows: readonly DepositToWrite[],
 ): Promise<void> {
   if (rows.length === 0) return;
   const column = <T>(of: (row: DepositToWrite) => T): T[] => rows.map(of);
   await tx.query(INSERT, [
-    block.number,
-    Buffer.from(block.id, 'hex'),
-    new Date(block.timestampMs),
-    column(({ payment }) => Buffer.from(payment.txid, 'hex')),
-    column(({ payment }) => payment.kind),
-    column(({ payment }) => payment.position),
-    column(({ projectId }) => projectId),
-    column(({ payment }) => payment.to),
-    column(({ payment }) => payment.from),
-    column(({ asset }) => asset),
+    ...paymentColumns(block, rows),
     column(({ payment }) => payment.amount),
     column(({ outcome }) => outcome.status),
     column(({ outcome }) => outcome.reason),

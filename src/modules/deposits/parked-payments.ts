@@ -58,6 +58,22 @@ export interface ParkedPayment extends ProjectPayment {
   readonly block: DepositBlock;
 }
 
+/** Returns the block's columns, and those that a parked payment and a deposit begin with. */
+export function paymentColumns(block: DepositBlock, payments: readonly ProjectPayment[]): readonly unknown[] {
+  return [
+    block.number,
+    Buffer.from(block.id, 'hex'),
+    new Date(block.timestampMs),
+    payments.map(({ payment }) => Buffer.from(payment.txid, 'hex')),
+    payments.map(({ payment }) => payment.kind),
+    payments.map(({ payment }) => payment.position),
+    payments.map(({ projectId }) => projectId),
+    payments.map(({ payment }) => payment.to),
+    payments.map(({ payment }) => payment.from),
+    payments.map(({ asset }) => asset),
+  ];
+}
+
 export async function parkPayments(
   tx: Transaction,
   block: DepositBlock,
@@ -66,16 +82,7 @@ export async function parkPayments(
   if (payments.length === 0) return;
   const column = <T>(of: (payment: ProjectPayment) => T): T[] => payments.map(of);
   await tx.query(PARK, [
-    block.number,
-    Buffer.from(block.id, 'hex'),
-    new Date(block.timestampMs),
-    column(({ payment }) => Buffer.from(payment.txid, 'hex')),
-    column(({ payment }) => payment.kind),
-    column(({ payment }) => payment.position),
-    column(({ projectId }) => projectId),
-    column(({ payment }) => payment.to),
-    column(({ payment }) => payment.from),
-    column(({ asset }) => asset),
+    ...paymentColumns(block, payments),
     column(({ payment }) => payment.contract ?? null),
     column(({ payment }) => payment.amount),
     column(({ payment }) => payment.isAgreed),

@@ -3,12 +3,13 @@
  * TOPUP_NOT_CONFIGURED.
  */
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
+import { EmptyBody } from '../../platform/http/body/empty-body.js';
 import { Ledger } from '../billing/ledger.js';
 import { ApiError, invariant } from '../../domain/errors.js';
 import { Describe } from '../../platform/http/openapi/openapi.js';
 import { Caller } from '../../platform/http/pipeline/request-context.js';
 import { RouteOptionsOf } from '../../platform/http/pipeline/route-options.js';
-import { creditsBalanceBody, CreditsBalanceRequest, TopupRequest, type CreditsBalanceBody } from './energy.dto.js';
+import { creditsBalanceBody, TopupRequest, type CreditsBalanceBody } from './energy.dto.js';
 import { describeCreditsBalance, describeTopup } from './energy.openapi.js';
 
 @Controller('v1/credits')
@@ -19,7 +20,7 @@ export class CreditsController {
   @Describe(describeCreditsBalance)
   @HttpCode(200)
   @RouteOptionsOf({ scope: 'read', acceptsMd5: true, mayBeEmpty: true })
-  async balance(@Caller() { project }: Caller, @Body() _request: CreditsBalanceRequest): Promise<CreditsBalanceBody> {
+  async balance(@Caller() { project }: Caller, @Body() _: EmptyBody): Promise<CreditsBalanceBody> {
     const balance = await this.ledger.balanceOf(project.id);
     invariant(balance !== undefined, 'every project has an account');
     return creditsBalanceBody(balance);

@@ -9,10 +9,6 @@ export class EnergyOrderRequest {
   declare readonly key: string;
 }
 
-/** No members; sent as an empty object, or without a body. */
-// eslint-disable-next-line @typescript-eslint/no-extraneous-class -- the pipe judges by it that no member is there
-export class CreditsBalanceRequest {}
-
 /** Only its form is validated, since there is no payment provider. */
 export class TopupRequest {
   @Optional()

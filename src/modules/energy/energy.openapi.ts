@@ -13,12 +13,12 @@ import {
   type Operation,
   type Sometimes,
 } from '../../platform/http/openapi/openapi.js';
+import { EmptyBody } from '../../platform/http/body/empty-body.js';
 import type { JsonSchema } from '../../platform/http/body/member-rules.js';
 import { describeOrder, ORDER_MEMBERS, PURCHASE_PARAMETERS, RENTAL, REPLAYED } from '../orders/order.openapi.js';
 import { UnlabelledOrderRequest } from '../orders/orders.dto.js';
 import { describeQuote } from '../quotes/quote.openapi.js';
 import {
-  CreditsBalanceRequest,
   EnergyOrderRequest,
   LEAST_CREDITS,
   TopupRequest,
@@ -184,7 +184,7 @@ export function describeCreditsBalance(): Operation {
     tag: 'Client family',
     summary: "Read the project's balance",
     description: 'Returns the balance of GET /v1/balance. The body is optional when signed by HMAC.',
-    request: { schemaName: 'CreditsBalanceRequest', type: CreditsBalanceRequest, examples: { nothing: {} } },
+    request: { schemaName: 'CreditsBalanceRequest', type: EmptyBody, examples: { nothing: {} } },
     answers: {
       200: {
         description: 'The balance.',

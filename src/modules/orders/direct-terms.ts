@@ -10,10 +10,10 @@ import { sunForBandwidth, sunOfOneUnit, type BandwidthRatio } from '../pool/band
 import { marginFor, sunForEnergy, sunOfOneEnergy } from '../pool/energy-ratio.js';
 import { Market } from '../quotes/market.js';
 import { bandwidthRatioOf, QuotesService } from '../quotes/quotes.service.js';
-import type { TokenTransfer } from '../quotes/transfer-sizing.js';
 import type { OrderTerms, PartCapacity, PricedOrder } from './purchase.js';
 import { ReceiverCheck } from './receiver.js';
 import { pricingRefusal } from './refusals.js';
+import type { DirectRequest } from './request-hash.js';
 
 export type Sized = PartCapacity & Pick<OrderTerms, 'energyFeeSun' | 'maxFeeLimitSun' | 'bandwidth' | 'activation'>;
 
@@ -21,23 +21,6 @@ export type Sized = PartCapacity & Pick<OrderTerms, 'energyFeeSun' | 'maxFeeLimi
 export interface Sale extends PartPrice, FurtherParts {
   readonly energy: Energy;
   readonly durationSec: number;
-}
-
-/** The purchase and its receiver. Without `energy` the receiver's state determines the amount. */
-export interface DirectRequest {
-  readonly receiveAddress: string;
-  readonly energy: Energy | undefined;
-  readonly durationSec: number;
-  /** Sizes the order if `energy` is absent. */
-  readonly transfer?: TokenTransfer | undefined;
-  /** Once if absent. */
-  readonly expectedUses?: number | undefined;
-  /** Units of bandwidth beside the energy. */
-  readonly bandwidth?: bigint | undefined;
-  /** True to activate the receiver first. */
-  readonly activate?: boolean | undefined;
-  /** True for a test project; live if absent. */
-  readonly isTest?: boolean;
 }
 
 @Injectable()
@@ -50,8 +33,8 @@ export class DirectTerms {
   ) {}
 
   /** Returns the current terms and any refusal known in advance. */
-  async price(request: DirectRequest): Promise<PricedOrder> {
-    const { receiveAddress, durationSec, isTest = false } = request;
+  async price(request: DirectRequest, isTest = false): Promise<PricedOrder> {
+    const { receiveAddress, durationSec } = request;
     const [priced, receiver] = await Promise.all([
       this.quotes.price(request).catch(pricingRefusal),
       this.receiverCheck.refusalOf(receiveAddress, isTest, request.activate),

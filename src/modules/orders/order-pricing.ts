@@ -29,7 +29,7 @@ export class OrderPricing {
       case 'quoted':
         return this.quotedTerms.price(order, project);
       case 'direct':
-        return project.requireQuote ? quoteRequired() : this.directTerms.price({ ...order, isTest: project.isTest });
+        return project.requireQuote ? quoteRequired() : this.directTerms.price(order, project.isTest);
       case 'activation':
         return this.activationTerms.price(order.receiveAddress, project.isTest);
     }

@@ -3,19 +3,25 @@ import { createHash } from 'node:crypto';
 import type { Energy } from '../../domain/units.js';
 import type { TokenTransfer } from '../quotes/transfer-sizing.js';
 
+/** A purchase and its receiver. Without `energy` the receiver's state determines the amount. */
+export interface DirectRequest {
+  readonly receiveAddress: string;
+  readonly energy: Energy | undefined;
+  readonly durationSec: number;
+  /** Sizes the order if `energy` is absent. */
+  readonly transfer?: TokenTransfer | undefined;
+  /** Once if absent. */
+  readonly expectedUses?: number | undefined;
+  /** Units of bandwidth beside the energy. */
+  readonly bandwidth?: bigint | undefined;
+  /** True to activate the receiver first. */
+  readonly activate?: boolean | undefined;
+}
+
 /** The requested terms of an order or extension, with defaults applied. */
 export type RequestTerms =
   | { readonly kind: 'quoted'; readonly ref: string }
-  | {
-      readonly kind: 'direct';
-      readonly receiveAddress: string;
-      readonly energy: Energy | undefined;
-      readonly durationSec: number;
-      readonly transfer?: TokenTransfer | undefined;
-      readonly expectedUses?: number | undefined;
-      readonly bandwidth?: bigint | undefined;
-      readonly activate?: boolean | undefined;
-    }
+  | ({ readonly kind: 'direct' } & DirectRequest)
   | { readonly kind: 'activation'; readonly receiveAddress: string }
   | {
       readonly kind: 'extension';

@@ -1,11 +1,11 @@
 /** Renders a report as CSV, and its figures under their published names. Pure. */
 import { csvLine, type CsvCell } from '../../platform/support/csv.js';
 import { decimal } from '../../domain/conversion.js';
-import { marginSun, marginUsdE14, netCreditsOf, type Figures, type Report } from './report-service.js';
+import { marginSun, marginUsdE14, netCreditsOf, noFigures, type Figures, type Report } from './report-service.js';
 
 /** Returns one record per row, with exact amounts and CRLF line ends. */
 export function reportCsv({ by, rows }: Report): string {
-  const heading = ['name', ...Object.keys(plainOf(NO_FIGURES))];
+  const heading = ['name', ...Object.keys(plainOf(noFigures()))];
   const lines = rows.map((row) => [
     ...[row.key ?? '', row.name ?? ''],
     ...Object.values(plainOf(row.figures)).map((cell): CsvCell =>
@@ -40,17 +40,3 @@ export function plainOf(figures: Figures): Record<string, bigint | string> {
     milliseconds_measured: figures.measuredMs,
   };
 }
-
-const NO_FIGURES: Figures = {
-  ...{ revenueCredits: 0n, refundsCredits: 0n, compensationsCredits: 0n, topupsCredits: 0n, adjustmentsCredits: 0n },
-  ...{ netSun: 0n, chainCostSun: 0n, unratedCostSun: 0n, chainCostUsdE14: 0n, transactions: 0n },
-  ...{
-    transactionsWithoutCost: 0n,
-    energySec: 0n,
-    freeTopUpEnergy: 0n,
-    freeTopUpCostSun: 0n,
-    idleEnergyMs: 0n,
-    recoveringEnergyMs: 0n,
-    measuredMs: 0n,
-  },
-};

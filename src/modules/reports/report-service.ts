@@ -93,7 +93,7 @@ export class Reports {
         tx.query<Row>({ text, query_timeout: LIMIT_MS }, params);
       const figures = new Map<string | null, Mutable>();
       const of = (key: string | null): Mutable => {
-        const known = figures.get(key) ?? nothing();
+        const known = figures.get(key) ?? noFigures();
         figures.set(key, known);
         return known;
       };
@@ -120,7 +120,8 @@ export class Reports {
   }
 }
 
-function nothing(): Mutable {
+/** Returns a row of zeros. */
+export function noFigures(): Mutable {
   return {
     revenueCredits: 0n,
     refundsCredits: 0n,
@@ -172,7 +173,7 @@ function addCapacity(figures: Mutable, row: sql.CapacityRow): void {
 }
 
 function totalOf(rows: readonly ReportRow[]): Figures {
-  const total = nothing();
+  const total = noFigures();
   for (const { figures } of rows) {
     for (const name of Object.keys(total) as (keyof Figures)[]) total[name] += figures[name];
   }

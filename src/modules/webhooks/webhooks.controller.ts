@@ -1,4 +1,5 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { EmptyBody } from '../../platform/http/body/empty-body.js';
 import { nonceOf } from '../auth/nonces.js';
 import { cursorAt, idIn } from '../../domain/cursor.js';
 import { ApiError } from '../../domain/errors.js';
@@ -13,7 +14,6 @@ import {
   DeliveryListQuery,
   replayBody,
   webhookBody,
-  WebhookActRequest,
   WebhookChangeRequest,
   WebhookReplayRequest,
   WebhookRequest,
@@ -92,11 +92,7 @@ export class WebhooksController {
   @Delete(':id')
   @Describe(describeWebhookDelete)
   @RouteOptionsOf(ACT)
-  async delete(
-    @Caller() caller: Caller,
-    @Param('id') id: string,
-    @Body() _request: WebhookActRequest,
-  ): Promise<DeletedBody> {
+  async delete(@Caller() caller: Caller, @Param('id') id: string, @Body() _: EmptyBody): Promise<DeletedBody> {
     await this.webhooks.delete(caller.project.id, id, nonceOf(caller));
     return { id, deleted: true };
   }
@@ -119,11 +115,7 @@ export class WebhooksController {
   @Describe(describeWebhookTest)
   @RouteOptionsOf(ACT)
   @HttpCode(202)
-  async test(
-    @Caller() caller: Caller,
-    @Param('id') id: string,
-    @Body() _request: WebhookActRequest,
-  ): Promise<DeliveryBody> {
+  async test(@Caller() caller: Caller, @Param('id') id: string, @Body() _: EmptyBody): Promise<DeliveryBody> {
     return deliveryBody(await this.deliveries.test(caller.project.id, id, nonceOf(caller)));
   }
 
@@ -164,7 +156,7 @@ export class WebhooksController {
     @Caller() caller: Caller,
     @Param('id') id: string,
     @Param('delivery') delivery: string,
-    @Body() _request: WebhookActRequest,
+    @Body() _: EmptyBody,
   ): Promise<DeliveryBody> {
     const deliveryId = idOf(delivery);
     if (deliveryId === undefined) throw new ApiError('NOT_FOUND', 'This webhook has no delivery with this ID.');

@@ -49,10 +49,6 @@ export class WebhookChangeRequest {
   declare readonly enabled?: boolean;
 }
 
-/** A request without members: an empty object, or no body. */
-// eslint-disable-next-line @typescript-eslint/no-extraneous-class -- the pipe judges by it that no member is there
-export class WebhookActRequest {}
-
 export class WebhookRotateRequest {
   @Optional()
   @IsInteger(

@@ -9,10 +9,10 @@ import {
   type Operation,
   type Parameter,
 } from '../../platform/http/openapi/openapi.js';
+import { EmptyBody } from '../../platform/http/body/empty-body.js';
 import { DELIVERY_CAUSES, DELIVERY_STATUSES } from '../../platform/database/entities/webhook-delivery.entity.js';
 import {
   DeliveryListQuery,
-  WebhookActRequest,
   WebhookChangeRequest,
   WebhookReplayRequest,
   WebhookRequest,
@@ -135,7 +135,7 @@ const deliveryAnswer = (description: string) => ({
   schema: DELIVERY_ANSWER,
   examples: { waiting: WAITING },
 });
-const NOTHING = { schemaName: 'WebhookActRequest', type: WebhookActRequest, examples: { nothing: {} } };
+const NOTHING = { schemaName: 'WebhookActRequest', type: EmptyBody, examples: { nothing: {} } };
 
 export function describeWebhookCreate(): Operation {
   return {
