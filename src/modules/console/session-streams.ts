@@ -4,11 +4,10 @@
  */
 import type { ServerResponse } from 'node:http';
 import { Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
-import { Gauge } from 'prom-client';
 import { Repeater } from '../../platform/support/repeat.js';
 import { ApiError } from '../../domain/errors.js';
 import { Log } from '../../platform/observability/logger.js';
-import { Metrics } from '../../platform/observability/metrics.js';
+import { Metrics, addGauge } from '../../platform/observability/metrics.js';
 import { SessionFeed } from '../people/session-feed.js';
 import { Sessions } from '../people/sessions.js';
 import { Database } from '../../platform/database/database.js';
@@ -50,15 +49,12 @@ export class SessionStreams implements OnApplicationBootstrap, BeforeApplication
       retryMs: LOOK_EVERY_MS,
       onFailure: (err) => log.warn({ err }, 'failed to look up ended sessions'),
     });
-    const { held } = this;
-    new Gauge({
-      name: 'console_streams_open',
-      help: 'Open streams and long polls of signed-in people.',
-      registers: [metrics.registry],
-      collect() {
-        this.set(held.size);
-      },
-    });
+    addGauge(
+      metrics.registry,
+      'console_streams_open',
+      'Open streams and long polls of signed-in people.',
+      () => this.held.size,
+    );
   }
 
   onApplicationBootstrap(): void {

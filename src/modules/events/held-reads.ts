@@ -4,12 +4,11 @@
  */
 import type { ServerResponse } from 'node:http';
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
-import { Gauge } from 'prom-client';
 import { OpenCalls } from '../auth/open-calls.js';
 import { Config } from '../../platform/config/config.js';
 import { ApiError, serviceBusy } from '../../domain/errors.js';
 import type { Caller } from '../../platform/http/pipeline/request-context.js';
-import { Metrics } from '../../platform/observability/metrics.js';
+import { Metrics, addGaugeBy } from '../../platform/observability/metrics.js';
 
 export type ReadKind = 'poll' | 'stream';
 
@@ -54,16 +53,11 @@ export class HeldReads implements OnModuleDestroy {
     metrics: Metrics,
   ) {
     this.max = { poll: config.http.longPollsMax, stream: config.http.streamsMax };
-    const count = (kind: ReadKind): number => this.held[kind].size;
-    new Gauge({
-      name: 'event_reads_held',
-      help: 'Open reads of events, by `kind`: poll, stream.',
-      labelNames: ['kind'] as const,
-      registers: [metrics.registry],
-      collect() {
-        for (const kind of ['poll', 'stream'] as const) this.set({ kind }, count(kind));
-      },
-    });
+    addGaugeBy(
+      metrics.registry,
+      { name: 'event_reads_held', help: 'Open reads of events, by `kind`: poll, stream.', label: 'kind' },
+      () => Object.entries(this.held).map(([kind, reads]) => [kind, reads.size]),
+    );
   }
 
   /**

@@ -5,11 +5,11 @@
  * lowest ids first.
  */
 import { Injectable } from '@nestjs/common';
-import { Counter, Gauge } from 'prom-client';
+import { Counter } from 'prom-client';
 import { monotonicMs } from '../../platform/support/clock.js';
 import { messageOf } from '../../domain/errors.js';
 import { Log } from '../../platform/observability/logger.js';
-import { Metrics } from '../../platform/observability/metrics.js';
+import { Metrics, addGauge } from '../../platform/observability/metrics.js';
 import { RepeatedTask } from '../../platform/support/repeated-task.js';
 import { Database, type Queryable } from '../../platform/database/database.js';
 import { holdNumbering } from './numbering-lock.js';
@@ -129,15 +129,12 @@ export class Numberer extends RepeatedTask {
     super(RETRY_MS, (error) => {
       log.warn({ fault: messageOf(error) }, 'failed to number events');
     });
-    const ageSec = (): number => this.oldestSec + (monotonicMs() - this.readAtMs) / 1000;
-    new Gauge({
-      name: 'event_numbering_age_seconds',
-      help: 'Longest wait of an event for its position (use the `min`).',
-      registers: [metrics.registry],
-      collect() {
-        this.set(ageSec());
-      },
-    });
+    addGauge(
+      metrics.registry,
+      'event_numbering_age_seconds',
+      'Longest wait of an event for its position (use the `min`).',
+      () => this.oldestSec + (monotonicMs() - this.readAtMs) / 1000,
+    );
     this.numberedCounter = new Counter({
       name: 'events_numbered_total',
       help: 'Events that this worker numbered.',

@@ -9,7 +9,7 @@ import { monotonicMs, withDeadline } from '../../platform/support/clock.js';
 import { Config } from '../../platform/config/config.js';
 import { messageOf } from '../../domain/errors.js';
 import { Log } from '../../platform/observability/logger.js';
-import { Metrics } from '../../platform/observability/metrics.js';
+import { Metrics, addGauge } from '../../platform/observability/metrics.js';
 import { ORDERS_QUEUE, queuePrefix } from '../../platform/queue/jobs.js';
 import { Repeater } from '../../platform/support/repeat.js';
 import { Database } from '../../platform/database/database.js';
@@ -153,18 +153,13 @@ export class FulfilmentGauges {
     log: Log,
   ) {
     this.gauges = new VitalGauges(metrics);
-    const reading = (name: string, help: string, read: () => number): Gauge =>
-      new Gauge({
-        name,
-        help,
-        registers: [metrics.registry],
-        collect() {
-          this.set(read());
-        },
-      });
+    const reading = (name: string, help: string, read: () => number): void => {
+      addGauge(metrics.registry, name, help, read);
+    };
     reading('chain_solid_gap_blocks', 'Blocks from the solid head to the head.', () => gapOf(view));
-    const behind = (name: string, help: string, key: keyof FollowerLag): Gauge =>
+    const behind = (name: string, help: string, key: keyof FollowerLag): void => {
       reading(name, help, () => follower.lag[key]);
+    };
     behind('follow_age_seconds', 'Time since every new block was last recorded.', 'followAgeSec');
     behind('settle_age_seconds', 'Time since settlement processed everything waiting.', 'settleAgeSec');
     behind(

@@ -7,7 +7,7 @@ import { History } from '../../platform/chain/history.js';
 import type { TronNode } from '../../platform/chain/node.js';
 import { TronClient } from '../../platform/chain/tron.client.js';
 import { Log } from '../../platform/observability/logger.js';
-import { Metrics } from '../../platform/observability/metrics.js';
+import { Metrics, addGauge, addGaugeBy } from '../../platform/observability/metrics.js';
 
 @Injectable()
 export class NodeGauges {
@@ -21,16 +21,9 @@ export class NodeGauges {
   ) {
     const { nodes, agreement } = client.pool;
     // Reads only cached state: a scrape sends no node request.
-    const each = (name: string, help: string, read: (node: TronNode) => number): Gauge =>
-      new Gauge({
-        name,
-        help,
-        labelNames: ['node'] as const,
-        registers: [registry],
-        collect() {
-          for (const node of nodes) this.set({ node: node.name }, read(node));
-        },
-      });
+    const each = (name: string, help: string, read: (node: TronNode) => number): void => {
+      addGaugeBy(registry, { name, help, label: 'node' }, () => nodes.map((node) => [node.name, read(node)]));
+    };
     const highest = (): number => Math.max(0, ...nodes.map((node) => node.head?.number ?? 0));
     each('chain_node_lag_blocks', 'Blocks behind the highest head, by `node`.', (node) =>
       node.head === undefined ? highest() : highest() - node.head.number,
@@ -60,14 +53,12 @@ export class NodeGauges {
     each('chain_node_outvoted', '1 while a `node` is unused because two others contradict it.', (node) =>
       agreement.suspects.has(node) ? 1 : 0,
     );
-    new Gauge({
-      name: 'chain_nodes_disputed',
-      help: '1 while nodes contradict each other without a majority; nothing is sold, built, settled or ended.',
-      registers: [registry],
-      collect() {
-        this.set(agreement.dispute === undefined ? 0 : 1);
-      },
-    });
+    addGauge(
+      registry,
+      'chain_nodes_disputed',
+      '1 while nodes contradict each other without a majority; nothing is sold, built, settled or ended.',
+      () => (agreement.dispute === undefined ? 0 : 1),
+    );
   }
 
   /** Finds the witnesses that keep no history, by a recent reading or a new one. Logs each change. */

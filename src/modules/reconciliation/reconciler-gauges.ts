@@ -2,7 +2,7 @@
 import { Injectable } from '@nestjs/common';
 import { Gauge } from 'prom-client';
 import { monotonicMs } from '../../platform/support/clock.js';
-import { Metrics } from '../../platform/observability/metrics.js';
+import { Metrics, addGauge } from '../../platform/observability/metrics.js';
 import { Database } from '../../platform/database/database.js';
 import type { Report } from '../verify/finding.js';
 
@@ -102,15 +102,12 @@ export class ReconcilerGauges {
     );
     this.unmade = gauge('checks_not_made', '1 for a `check` that the newest pass omitted: must be 0.', 'check');
     this.unsearched = gauge('orphan_search_blocks_left', 'Solid blocks not yet searched for orphans.');
-    const passedAt = (): number => this.passedAtMs;
-    new Gauge({
-      name: 'reconcile_age_seconds',
-      help: 'Time since this worker made every check (use the `min`).',
-      registers: [registry],
-      collect() {
-        this.set((monotonicMs() - passedAt()) / 1000);
-      },
-    });
+    addGauge(
+      registry,
+      'reconcile_age_seconds',
+      'Time since this worker made every check (use the `min`).',
+      () => (monotonicMs() - this.passedAtMs) / 1000,
+    );
   }
 
   /**

@@ -5,14 +5,14 @@
  * that.
  */
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
-import { Counter, Gauge } from 'prom-client';
+import { Counter } from 'prom-client';
 import { sleep } from '../support/clock.js';
 import { failuresIn, runEach } from '../support/concurrency.js';
 import { Repeater } from '../support/repeat.js';
 import { ChainUnavailableError } from '../chain/errors.js';
 import { messageOf } from '../../domain/errors.js';
 import { Log } from '../observability/logger.js';
-import { Metrics } from '../observability/metrics.js';
+import { Metrics, addGauge } from '../observability/metrics.js';
 import { Database } from '../database/database.js';
 import { BLOCK_CONSUMERS, BLOCK_SEARCH, type BlockConsumer, type BlockSearch } from './block-consumer.js';
 import { BlockCursor, type CursorLease } from './block-cursor.js';
@@ -53,15 +53,12 @@ export class BlockFollower implements BeforeApplicationShutdown, OnModuleDestroy
     metrics: Metrics,
     private readonly log: Log,
   ) {
-    const behind = (): number => this.blocksBehind;
-    new Gauge({
-      name: 'deposit_blocks_behind',
-      help: 'Solid blocks still to read; 0 in workers that read none.',
-      registers: [metrics.registry],
-      collect() {
-        this.set(behind());
-      },
-    });
+    addGauge(
+      metrics.registry,
+      'deposit_blocks_behind',
+      'Solid blocks still to read; 0 in workers that read none.',
+      () => this.blocksBehind,
+    );
     this.blocksRead = new Counter({
       name: 'deposit_blocks_read_total',
       help: 'Solid blocks read for deposits and chain costs.',

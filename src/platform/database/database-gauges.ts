@@ -1,5 +1,6 @@
 /** Metrics of the connection pool, the database's faults and its hosts. */
 import { Counter, Gauge, type Registry } from 'prom-client';
+import { addGauge, addGaugeBy } from '../observability/metrics.js';
 import type { Database } from './database.js';
 
 /** Faults that show load or outages. Other errors are ordinary answers. */
@@ -29,63 +30,46 @@ const HOST_STATES = ['writable', 'standby', 'read_only', 'old', 'foreign', 'away
 /**
  * Shows the serving host, the state of each and the highest timeline. A single host is not asked, so it stays unknown.
  */
-function watchHosts(registers: Registry[], { hosts }: Database): void {
-  new Gauge({
-    name: 'pg_host_serving',
-    help: '1 for the `host` that gets new connections.',
-    labelNames: ['host'] as const,
-    registers,
-    collect() {
-      for (const { name } of hosts.all) this.set({ host: name }, hosts.serving === name ? 1 : 0);
-    },
-  });
+function watchHosts(registry: Registry, { hosts }: Database): void {
+  addGaugeBy(
+    registry,
+    { name: 'pg_host_serving', help: '1 for the `host` that gets new connections.', label: 'host' },
+    () => hosts.all.map(({ name }) => [name, hosts.serving === name ? 1 : 0]),
+  );
   new Gauge({
     name: 'pg_host_state',
     help: '1 for the last known `state` of a `host`: writable, standby, read_only, old (abandoned timeline), foreign (other cluster), away, unknown (the only host, not asked).',
     labelNames: ['host', 'state'] as const,
-    registers,
+    registers: [registry],
     collect() {
       for (const [host, { state: is }] of hosts.known)
         for (const state of HOST_STATES) this.set({ host, state }, state === is ? 1 : 0);
     },
   });
-  new Gauge({
-    name: 'pg_timeline',
-    help: 'Highest known timeline; rises with each failover; 0 with one host.',
-    registers,
-    collect() {
-      this.set(hosts.timeline);
-    },
-  });
+  addGauge(
+    registry,
+    'pg_timeline',
+    'Highest known timeline; rises with each failover; 0 with one host.',
+    () => hosts.timeline,
+  );
 }
 
 export function watchDatabase(registry: Registry, database: Database): void {
-  const registers = [registry];
-  new Gauge({
-    name: 'pg_pool_connections',
-    help: 'Connections to Postgres by `state`: in_use, idle.',
-    labelNames: ['state'] as const,
-    registers,
-    collect() {
-      const { totalCount, idleCount } = database.pool;
-      this.set({ state: 'in_use' }, totalCount - idleCount);
-      this.set({ state: 'idle' }, idleCount);
-    },
-  });
-  new Gauge({
-    name: 'pg_pool_waiting',
-    help: 'Requests that wait for a connection.',
-    registers,
-    collect() {
-      this.set(database.pool.waitingCount);
-    },
-  });
-  watchHosts(registers, database);
+  addGaugeBy(
+    registry,
+    { name: 'pg_pool_connections', help: 'Connections to Postgres by `state`: in_use, idle.', label: 'state' },
+    () => [
+      ['in_use', database.pool.totalCount - database.pool.idleCount],
+      ['idle', database.pool.idleCount],
+    ],
+  );
+  addGauge(registry, 'pg_pool_waiting', 'Requests that wait for a connection.', () => database.pool.waitingCount);
+  watchHosts(registry, database);
   const faults = new Counter({
     name: 'pg_faults_total',
     help: 'Failed statements by `fault`: deadlock, serialization, lock_timeout, statement_timeout, too_many_connections, disk_full, out_of_memory, no_resources, io_error, read_only, no_descriptors, connection.',
     labelNames: ['fault'] as const,
-    registers,
+    registers: [registry],
   });
   // Created with 0, so that the first fault shows as an increase.
   for (const fault of new Set([...Object.values(WATCHED_FAULTS), ...WATCHED_CLASSES.map(([, fault]) => fault)]))

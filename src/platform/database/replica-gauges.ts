@@ -1,32 +1,32 @@
 /** Metrics of reads that a replica may answer; absent without a configured replica. */
-import { Counter, Gauge, type Registry } from 'prom-client';
+import { Counter, type Registry } from 'prom-client';
+import { addGauge, addGaugeBy } from '../observability/metrics.js';
 import { PRIMARY_REASONS, type Replica } from './replica.js';
 
 export function watchReplica(registry: Registry, replica: Replica): void {
-  const registers = [registry];
-  new Gauge({
-    name: 'pg_replica_serving',
-    help: '1 for the `host` of `DATABASE_READ_URL` that this process reads; consoles show it too.',
-    labelNames: ['host'] as const,
-    registers,
-    collect() {
+  addGaugeBy(
+    registry,
+    {
+      name: 'pg_replica_serving',
+      help: '1 for the `host` of `DATABASE_READ_URL` that this process reads; consoles show it too.',
+      label: 'host',
+    },
+    () => {
       const { serving, fault } = replica.state;
-      for (const host of replica.hosts) this.set({ host }, fault === undefined && host === serving ? 1 : 0);
+      return replica.hosts.map((host) => [host, fault === undefined && host === serving ? 1 : 0]);
     },
-  });
-  new Gauge({
-    name: 'pg_replica_lag_seconds',
-    help: 'Age of the oldest position not yet replayed; measured every 2 s, so up to 2 s mean nothing.',
-    registers,
-    collect() {
-      this.set(replica.state.lagMs / 1000);
-    },
-  });
+  );
+  addGauge(
+    registry,
+    'pg_replica_lag_seconds',
+    'Age of the oldest position not yet replayed; measured every 2 s, so up to 2 s mean nothing.',
+    () => replica.state.lagMs / 1000,
+  );
   const reads = new Counter({
     name: 'pg_replica_reads_total',
     help: 'Reads for the replica, by `answered_by` and, of the primary, `reason`: away, lags, behind (lacks rows already shown), fault (ended by the replay).',
     labelNames: ['answered_by', 'reason'] as const,
-    registers,
+    registers: [registry],
   });
   if (!replica.isConfigured) return;
   reads.inc({ answered_by: 'replica', reason: 'none' }, 0);

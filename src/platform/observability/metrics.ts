@@ -1,6 +1,6 @@
 /** The process's metrics: one registry that every module adds to. Labels contain patterns and codes, never values. */
 import { Injectable } from '@nestjs/common';
-import { Counter, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 
 /** Default metrics of prom-client that `promtool check metrics` rejects. */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
@@ -68,4 +68,33 @@ export class Metrics {
     this.requests.inc(labels);
     this.duration.observe({ route: labels.route }, seconds);
   }
+}
+
+/** Adds a gauge whose value is read at each scrape. */
+export function addGauge(registry: Registry, name: string, help: string, read: () => number): void {
+  new Gauge({
+    name,
+    help,
+    registers: [registry],
+    collect() {
+      this.set(read());
+    },
+  });
+}
+
+/** Adds a gauge with one label. `read` returns each value of the label with its figure. */
+export function addGaugeBy(
+  registry: Registry,
+  { name, help, label }: { readonly name: string; readonly help: string; readonly label: string },
+  read: () => Iterable<readonly [value: string, figure: number]>,
+): void {
+  new Gauge({
+    name,
+    help,
+    labelNames: [label],
+    registers: [registry],
+    collect() {
+      for (const [value, figure] of read()) this.set({ [label]: value }, figure);
+    },
+  });
 }
