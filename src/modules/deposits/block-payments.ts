@@ -78,16 +78,8 @@ export async function paymentsIn(
   const counting: ProjectPayment[] = [];
   const ignored: Payment[] = [];
   const movements: Movement[] = fees.map(({ txid, address, amount }) => {
-    return {
-      txid,
-      kind: 'fee',
-      position: 0,
-      address,
-      asset: 'TRX',
-      contract: null,
-      amount: -amount,
-      counterparty: null,
-    };
+    const fee = { kind: 'fee', position: 0, asset: 'TRX', contract: null, counterparty: null } as const;
+    return { txid, address, amount: -amount, ...fee };
   });
   for (const payment of payments) {
     const { to, from, amount } = payment;

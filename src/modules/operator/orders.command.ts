@@ -32,6 +32,38 @@ interface ListOptions {
 
 export function addOrdersCommands(program: Command, context: CliContext): void {
   const orders = program.command('orders').description('inspect and repair orders');
+  addList(orders, context);
+  orders
+    .command('explain <order>')
+    .description('show the full history of an order, by number or key')
+    .option('--project <merchant>', 'project of the order key', merchantArg)
+    .action((order: string, options: { project?: string }) =>
+      context.operate(async (parts) => {
+        const histories = parts.get(OrderHistory);
+        const history = await histories.load(await histories.find(order, options.project));
+        const use = isInUse(history) ? await parts.get(TransferOutlook).of(history.order.receiveAddress) : undefined;
+        context.print(detailsText(history, use), detailsJson(history, use));
+      }),
+    );
+  orders
+    .command('requeue <order>')
+    .description('make the next step of an order due now; safe at any time, because steps are idempotent')
+    .option('--project <merchant>', 'project of the order key', merchantArg)
+    .action(async (order: string, options: { project?: string }) => {
+      const act = context.actor('requeued');
+      await context.operate(async (parts) => {
+        const histories = parts.get(OrderHistory);
+        const found = await histories.find(order, options.project);
+        const nextRunAt = await histories.requeue(found, act);
+        const id = found.id;
+        context.print(`Order ${id.toString()} is due since ${timeText(nextRunAt)}.`, { id, next_run_at: nextRunAt });
+      });
+    });
+  addCompensate(orders, context);
+  addCloseLeg(orders, context);
+}
+
+function addList(orders: Command, context: CliContext): void {
   orders
     .command('list')
     .description('list orders, newest first')
@@ -68,34 +100,6 @@ export function addOrdersCommands(program: Command, context: CliContext): void {
         context.print(options.full === true ? orderEntries(found, names) : orderTable(found, names), { orders: json });
       }),
     );
-  orders
-    .command('explain <order>')
-    .description('show the full history of an order, by number or key')
-    .option('--project <merchant>', 'project of the order key', merchantArg)
-    .action((order: string, options: { project?: string }) =>
-      context.operate(async (parts) => {
-        const histories = parts.get(OrderHistory);
-        const history = await histories.load(await histories.find(order, options.project));
-        const use = isInUse(history) ? await parts.get(TransferOutlook).of(history.order.receiveAddress) : undefined;
-        context.print(detailsText(history, use), detailsJson(history, use));
-      }),
-    );
-  orders
-    .command('requeue <order>')
-    .description('make the next step of an order due now; safe at any time, because steps are idempotent')
-    .option('--project <merchant>', 'project of the order key', merchantArg)
-    .action(async (order: string, options: { project?: string }) => {
-      const act = context.actor('requeued');
-      await context.operate(async (parts) => {
-        const histories = parts.get(OrderHistory);
-        const found = await histories.find(order, options.project);
-        const nextRunAt = await histories.requeue(found, act);
-        const id = found.id;
-        context.print(`Order ${id.toString()} is due since ${timeText(nextRunAt)}.`, { id, next_run_at: nextRunAt });
-      });
-    });
-  addCompensate(orders, context);
-  addCloseLeg(orders, context);
 }
 
 function addCompensate(orders: Command, context: CliContext): void {

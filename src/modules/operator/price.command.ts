@@ -42,25 +42,8 @@ export function addPriceCommands(program: Command, context: CliContext): void {
     .requiredOption('--duration-max <sec>', 'longest duration of the row, in seconds', durationArg)
     .requiredOption('--sun-per-energy <sun>', 'price of one energy, in sun', priceArg)
     .option('--force', 'set the price despite warnings')
-    .action(async (options: { durationMax: bigint; sunPerEnergy: bigint; force?: true }) => {
-      const { sunPerEnergy } = options;
-      const durationMaxSec = Number(options.durationMax);
-      const act = context.actor('price changed');
-      const text = `rentals up to ${durationText(durationMaxSec)} for ${sunPerEnergy.toString()} sun per energy`;
-      await context.confirm(`This sells ${text}.`);
-      await context.operate(async (parts) => {
-        const feeSun = (await feesOf(parts))?.energyFeeSun;
-        const row = { durationMaxSec, sunPerEnergy };
-        const doubts = slipsIn(row, { unit: 'energy', rows: await parts.get(Prices).list() }, feeSun);
-        assertNoDoubts(doubts, options);
-        const before = await parts.get(Prices).set(durationMaxSec, sunPerEnergy, act);
-        context.print(`Selling ${text} (before: ${before?.toString() ?? 'no row'}).`, {
-          duration_max_sec: durationMaxSec,
-          sun_per_energy: sunPerEnergy,
-          sun_per_energy_before: before ?? null,
-        });
-        warnOf(context, doubts, feeSun !== undefined);
-      });
+    .action(async (options: EnergyOptions) => {
+      await setEnergyPrice(context, options);
     });
   addBandwidthCommand(price, context);
   addRateCommands(price, context);
@@ -77,6 +60,33 @@ export function addPriceCommands(program: Command, context: CliContext): void {
         context.print(`Removed the row of ${durationText(durationMaxSec)}.`, { removed: durationMaxSec });
       });
     });
+}
+
+interface EnergyOptions {
+  readonly durationMax: bigint;
+  readonly sunPerEnergy: bigint;
+  readonly force?: true;
+}
+
+async function setEnergyPrice(context: CliContext, options: EnergyOptions): Promise<void> {
+  const { sunPerEnergy } = options;
+  const durationMaxSec = Number(options.durationMax);
+  const act = context.actor('price changed');
+  const text = `rentals up to ${durationText(durationMaxSec)} for ${sunPerEnergy.toString()} sun per energy`;
+  await context.confirm(`This sells ${text}.`);
+  await context.operate(async (parts) => {
+    const feeSun = (await feesOf(parts))?.energyFeeSun;
+    const row = { durationMaxSec, sunPerEnergy };
+    const doubts = slipsIn(row, { unit: 'energy', rows: await parts.get(Prices).list() }, feeSun);
+    assertNoDoubts(doubts, options);
+    const before = await parts.get(Prices).set(durationMaxSec, sunPerEnergy, act);
+    context.print(`Selling ${text} (before: ${before?.toString() ?? 'no row'}).`, {
+      duration_max_sec: durationMaxSec,
+      sun_per_energy: sunPerEnergy,
+      sun_per_energy_before: before ?? null,
+    });
+    warnOf(context, doubts, feeSun !== undefined);
+  });
 }
 
 function addBandwidthCommand(price: Command, context: CliContext): void {

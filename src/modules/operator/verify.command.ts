@@ -58,30 +58,7 @@ export function addVerifyCommands(program: Command, context: CliContext): void {
       blocksArg,
     )
     .option('--scan <n>', 'number of newest solid blocks to search for unrecorded acts (default 40)', blocksArg)
-    .action((options: VerifyOptions) =>
-      context.operate(async (parts) => {
-        const progress = new ProgressLine(context.terminal);
-        const report = await verifyRecords(parts.get(Database), {
-          chain: options.chain ? parts.get(TronClient) : undefined,
-          holdings: options.chain && options.full === true ? () => holdingsOf(parts) : undefined,
-          depth: options.full === true ? 'everything' : 'newer',
-          ...(options.full === true && { onProgress: progress.show }),
-          ...(options.pairs !== undefined && { pairsMax: Number(options.pairs) }),
-          ...(options.quick === true && { pairs: 'suspicious' as const }),
-          ...(options.settleWithin !== undefined && { settleWithinSec: Number(options.settleWithin) }),
-          ...(options.blocks !== undefined && { blocksMax: Number(options.blocks) }),
-          ...(options.scan !== undefined && { scanBlocks: Number(options.scan) }),
-        });
-        progress.end();
-        const unmade = options.chain ? report.unmade : [];
-        const isTrue = countOf(report) === 0 && unmade.length === 0;
-        const { judged: _kept, ...shown } = report;
-        context.print(reportText({ ...report, unmade }), { ok: isTrue, violations: countOf(report), ...shown, unmade });
-        const stop = await parts.get(SalesHold).currentStop();
-        if (stop !== undefined) context.warn(`Sales are stopped since ${timeText(stop.stoppedAt)}: ${stop.reason}.`);
-        if (!isTrue) throw new OperatorError(summary({ ...report, unmade }), 1, 'NOT_TRUE');
-      }),
-    );
+    .action((options: VerifyOptions) => runVerify(context, options));
   verify
     .command('explain [fingerprints...]')
     .description('explain the named findings (or --all); sales resume when no finding is left')
@@ -106,6 +83,31 @@ export function addVerifyCommands(program: Command, context: CliContext): void {
     .command('withdraw <fingerprints...>')
     .description('withdraw explanations; findings that still exist stop sales again')
     .action((fingerprints: string[]) => withdraw(context, fingerprints));
+}
+
+async function runVerify(context: CliContext, options: VerifyOptions): Promise<void> {
+  await context.operate(async (parts) => {
+    const progress = new ProgressLine(context.terminal);
+    const report = await verifyRecords(parts.get(Database), {
+      chain: options.chain ? parts.get(TronClient) : undefined,
+      holdings: options.chain && options.full === true ? () => holdingsOf(parts) : undefined,
+      depth: options.full === true ? 'everything' : 'newer',
+      ...(options.full === true && { onProgress: progress.show }),
+      ...(options.pairs !== undefined && { pairsMax: Number(options.pairs) }),
+      ...(options.quick === true && { pairs: 'suspicious' as const }),
+      ...(options.settleWithin !== undefined && { settleWithinSec: Number(options.settleWithin) }),
+      ...(options.blocks !== undefined && { blocksMax: Number(options.blocks) }),
+      ...(options.scan !== undefined && { scanBlocks: Number(options.scan) }),
+    });
+    progress.end();
+    const unmade = options.chain ? report.unmade : [];
+    const isTrue = countOf(report) === 0 && unmade.length === 0;
+    const { judged: _kept, ...shown } = report;
+    context.print(reportText({ ...report, unmade }), { ok: isTrue, violations: countOf(report), ...shown, unmade });
+    const stop = await parts.get(SalesHold).currentStop();
+    if (stop !== undefined) context.warn(`Sales are stopped since ${timeText(stop.stoppedAt)}: ${stop.reason}.`);
+    if (!isTrue) throw new OperatorError(summary({ ...report, unmade }), 1, 'NOT_TRUE');
+  });
 }
 
 /** Returns the audit of deposit addresses; undefined if deposits are not in use. */

@@ -83,16 +83,7 @@ export function readConsoleConfig(env: Env) {
   if (own.audience === '') r.faults.push(`CONSOLE_AUDIENCE is required: ${AUDIENCES.join(' or ')}`);
   const audience = own.audience === '' ? 'merchant' : own.audience;
   const { url } = own;
-  if (url === undefined && !r.faults.some((fault) => fault.startsWith('CONSOLE_URL'))) {
-    r.faults.push('CONSOLE_URL is required: the URL of the console in the browser');
-  }
-  if (own.explorerUrl !== undefined && !isExplorer(own.explorerUrl)) {
-    r.faults.push('EXPLORER_URL must be an https URL that contains {txid}');
-  }
-  if (own.contact !== undefined && !isContact(own.contact)) {
-    r.faults.push('OPERATOR_CONTACT must be an e-mail address or an https URL');
-  }
-  if (!isNode(own.checkNodeUrl)) r.faults.push('CHECK_NODE_URL must be an http or https URL without a query');
+  addUrlFaults(r, own);
   const http = r.read(HttpSettings);
   const isSecure = url?.startsWith('https:') === true;
   // An operator console, and any console without TLS, listens only on this machine by default.
@@ -138,6 +129,19 @@ export function readConsoleConfig(env: Env) {
   };
   if (r.faults.length > 0) throw new ConfigError(r.faults);
   return Object.freeze(config);
+}
+
+function addUrlFaults(r: SettingsReader, { url, explorerUrl, contact, checkNodeUrl }: ConsoleSettings): void {
+  if (url === undefined && !r.faults.some((fault) => fault.startsWith('CONSOLE_URL'))) {
+    r.faults.push('CONSOLE_URL is required: the URL of the console in the browser');
+  }
+  if (explorerUrl !== undefined && !isExplorer(explorerUrl)) {
+    r.faults.push('EXPLORER_URL must be an https URL that contains {txid}');
+  }
+  if (contact !== undefined && !isContact(contact)) {
+    r.faults.push('OPERATOR_CONTACT must be an e-mail address or an https URL');
+  }
+  if (!isNode(checkNodeUrl)) r.faults.push('CHECK_NODE_URL must be an http or https URL without a query');
 }
 
 function ownKeys(r: SettingsReader, { current, previous }: ConsoleSettings): ReadonlyMap<SealPurpose, SealKeys> {
