@@ -97,18 +97,19 @@ class ProgressMetrics {
 
   constructor({ registry }: Metrics) {
     const registers = [registry];
-    this.orders = new Counter({
-      name: 'order_changes_total',
-      help: 'Changes of orders, by `to`: placed, delivered, settled, reclaimed, unresolved, refunded.',
-      labelNames: ['to'] as const,
-      registers,
-    });
-    this.transactions = new Counter({
-      name: 'chain_transactions_total',
-      help: 'Transactions by `purpose` and `to`: sending, included, solid, fallen (block reverted), dead.',
-      labelNames: ['purpose', 'to'] as const,
-      registers,
-    });
+    const counter = <L extends string>(name: string, help: string, ...labelNames: L[]) =>
+      new Counter({ name, help, labelNames, registers });
+    this.orders = counter(
+      'order_changes_total',
+      'Changes of orders, by `to`: placed, delivered, settled, reclaimed, unresolved, refunded.',
+      'to',
+    );
+    this.transactions = counter(
+      'chain_transactions_total',
+      'Transactions by `purpose` and `to`: sending, included, solid, fallen (block reverted), dead.',
+      'purpose',
+      'to',
+    );
     this.seconds = new Histogram({
       name: 'order_seconds',
       help: 'Time from acceptance to `to` (delivered, settled, refunded), by the database’s clock.',
@@ -123,40 +124,30 @@ class ProgressMetrics {
       buckets: [1, 2, 3, 5, 10],
       registers,
     });
-    this.answers = new Counter({
-      name: 'broadcast_answers_total',
-      help: 'Answers to broadcasts, by `node` and `code`; all but SUCCESS are ambiguous. `NOT_SENT:…`: no node reached.',
-      labelNames: ['node', 'code'] as const,
-      registers,
-    });
+    this.answers = counter(
+      'broadcast_answers_total',
+      'Answers to broadcasts, by `node` and `code`; all but SUCCESS are ambiguous. `NOT_SENT:…`: no node reached.',
+      'node',
+      'code',
+    );
     this.lateness = new Histogram({
       name: 'reclaim_lateness_seconds',
       help: 'Chain time from a rental’s end to its undelegation.',
       buckets: LATE_SECONDS,
       registers,
     });
-    this.early = new Counter({
-      name: 'early_reclaims_total',
-      help: 'Rentals reclaimed before their end: must stay 0.',
-      registers,
-    });
-    this.fenceLost = new Counter({
-      name: 'fence_lost_total',
-      help: 'Writes omitted because another worker or session held the rows, by `step`.',
-      labelNames: ['step'] as const,
-      registers,
-    });
-    this.stuck = new Counter({
-      name: 'stuck_transactions_total',
-      help: 'Passes in which the database refused an order’s rows, by `to`.',
-      labelNames: ['to'] as const,
-      registers,
-    });
-    this.signFailures = new Counter({
-      name: 'sign_failures_total',
-      help: 'Signatures that failed or were wrong.',
-      registers,
-    });
+    this.early = counter('early_reclaims_total', 'Rentals reclaimed before their end: must stay 0.');
+    this.fenceLost = counter(
+      'fence_lost_total',
+      'Writes omitted because another worker or session held the rows, by `step`.',
+      'step',
+    );
+    this.stuck = counter(
+      'stuck_transactions_total',
+      'Passes in which the database refused an order’s rows, by `to`.',
+      'to',
+    );
+    this.signFailures = counter('sign_failures_total', 'Signatures that failed or were wrong.');
   }
 }
 
