@@ -70,16 +70,16 @@ export class Nonces {
    * SIGNATURE_TIMESTAMP_OUT_OF_RANGE when the request predates the memory of nonces, 503 AUTH_UNAVAILABLE.
    */
   async use(projectId: string, nonce: string, timestampSec: number): Promise<void> {
-    const remembered = await this.inRedis(projectId, nonce);
+    const remembered = await this.rememberInRedis(projectId, nonce);
     if (remembered?.isNew === false) throw replayed();
     if (remembered === undefined || this.hasFailedLately()) {
-      await this.inPostgres(projectId, nonce);
+      await this.rememberInPostgres(projectId, nonce);
     }
     const sinceSec = remembered?.sinceSec ?? this.awaySinceSec;
     if (timestampSec <= sinceSec) throw beforeMemory(timestampSec, sinceSec);
   }
 
-  private async inRedis(projectId: string, nonce: string): Promise<Remembered | undefined> {
+  private async rememberInRedis(projectId: string, nonce: string): Promise<Remembered | undefined> {
     try {
       // Bounded by the connection's own limits: it fails immediately while Redis is away, and after a second when Redis
       // hangs.
@@ -115,7 +115,7 @@ export class Nonces {
     return { isNew: set === 'OK', sinceSec: Number((await this.redis.get(epochKey)) ?? secondNow()) };
   }
 
-  private async inPostgres(projectId: string, nonce: string): Promise<void> {
+  private async rememberInPostgres(projectId: string, nonce: string): Promise<void> {
     let isNew: boolean;
     try {
       isNew = (await this.database.query(INSERT, [projectId, nonce])).length === 1;

@@ -154,7 +154,7 @@ export class RefillPurchases {
     if (refusal?.code === 'NOT_WORTH_RENTING' && this.isTooLittle(row, time, amount)) return NOTHING;
     if (refusal !== undefined) return this.refused('order', reasonOf(refusal));
     if (terms === undefined) return SOON;
-    if (isAbove(terms.priceSun, amount, row)) return this.aboveMax(row, time);
+    if (isAbove(terms.priceSun, amount, row)) return this.outcomeAboveMax(row, time);
     const outcome = await buy(this.database, row, terms);
     if ('refused' in outcome) return this.refused('order', outcome.refused);
     if (outcome.orderId !== undefined) this.announce(row, outcome.orderId, terms);
@@ -234,7 +234,7 @@ export class RefillPurchases {
    * The minimum price makes small rentals expensive per energy. A small need waits if the whole amount would be within
    * the maximum.
    */
-  private aboveMax(row: ClaimedAutoDelegation, { durationSec, expectedUses }: TimeToBuy): Outcome {
+  private outcomeAboveMax(row: ClaimedAutoDelegation, { durationSec, expectedUses }: TimeToBuy): Outcome {
     try {
       const whole = this.quotes.priceDirect(row.keep_energy, durationSec, expectedUses);
       return isAbove(whole.priceSun, row.keep_energy, row) ? this.refused('order', PRICE_ABOVE_MAX) : NOTHING;

@@ -87,7 +87,7 @@ export class OrdersController {
 
   @Get('orders/:key')
   @Authority(READS)
-  async story(
+  async readHistory(
     @Person() caller: ConsoleCaller,
     @Param('project_id') project: string,
     @Param('key') key: string,

@@ -30,7 +30,7 @@ export async function checkCalls({ pool }: TronClient, { chain }: Config): Promi
     pool.nodes.map(async (node) => {
       const check = `calls ${node.name}`;
       try {
-        const says = JSON.stringify(await node.full(CONSTANT_CALL_PATH, body));
+        const says = JSON.stringify(await node.postFull(CONSTANT_CALL_PATH, body));
         const text = `${says} ${fromHex(says)}`;
         if (NO_CONSTANT_CALLS.test(text)) return closed(check);
         // TRON: a call beyond the time limit of constant calls.

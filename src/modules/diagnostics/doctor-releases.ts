@@ -42,7 +42,7 @@ export async function readReport(node: TronNode): Promise<NodeReport> {
 
 async function answerOf(node: TronNode, path: string): Promise<JsonObject | undefined> {
   try {
-    return await node.full(path, {});
+    return await node.postFull(path, {});
   } catch (error) {
     if (!(error instanceof NodeError)) throw error;
     return undefined;

@@ -29,7 +29,7 @@ export async function checkReplica(
   try {
     const [written] = (await primary.query<Written>(WRITTEN_BY)).rows;
     if (written === undefined) throw new Error('the primary does not report its position');
-    hosts.know(written.system, written.timeline);
+    hosts.recordServer(written.system, written.timeline);
     await client.connect();
     const tookMs = await replayed(client, written.lsn, readLagMaxSec * 1000);
     const name = hosts.serving ?? 'it';

@@ -66,7 +66,7 @@ export async function transferFiguresOf(
     const toOther = toHolder === undefined ? undefined : await plain(sender, unusedAddress());
     if (toHolder === undefined || toOther === undefined) continue;
     const { dynamicMax } = await chain.pool.ask(PARAMETERS_PATH, async (node) =>
-      dynamicStepsIn(node.name, await node.full(PARAMETERS_PATH, {})),
+      dynamicStepsIn(node.name, await node.postFull(PARAMETERS_PATH, {})),
     );
     return { recipient: to, toHolder, toOther, dynamicMax };
   }

@@ -91,11 +91,11 @@ export class ExplainService {
   ): Promise<[readonly RentalRecord[], bigint | undefined, readonly string[] | undefined]> {
     const { blockNumber, blockTimestampMs } = report.execution;
     const isSender = report.owner === receiver;
-    const records = isSender ? await this.records.around(projects, receiver, blockTimestampMs) : [];
+    const records = isSender ? await this.records.rentalsAround(projects, receiver, blockTimestampMs) : [];
     return [
       records,
       await this.priceOf(report),
-      needsPositions(records, blockNumber) ? await this.orderIn(blockNumber) : undefined,
+      needsPositions(records, blockNumber) ? await this.readBlockOrder(blockNumber) : undefined,
     ];
   }
 
@@ -112,7 +112,7 @@ export class ExplainService {
   }
 
   /** Returns the ids of a block in their order. */
-  private async orderIn(blockNumber: number): Promise<readonly string[] | undefined> {
+  private async readBlockOrder(blockNumber: number): Promise<readonly string[] | undefined> {
     const block = await this.unlessLate(this.client.block(blockNumber), 'reading a block');
     return block?.transactions.map(({ txid }) => txid);
   }

@@ -47,7 +47,11 @@ export class RentalRecords {
    * Returns the rentals of an address around a time of the chain: those delivered before it, newest first, and those
    * that came later or are open. `delivered_at` is the chain's time; the time of the order only bounds the search.
    */
-  async around(projectIds: readonly string[], receiver: string, timestampMs: number): Promise<readonly RentalRecord[]> {
+  async rentalsAround(
+    projectIds: readonly string[],
+    receiver: string,
+    timestampMs: number,
+  ): Promise<readonly RentalRecord[]> {
     const at = new Date(timestampMs);
     const rentals: FindOptionsWhere<Order> = {
       projectId: In([...projectIds]),

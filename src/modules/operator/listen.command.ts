@@ -86,14 +86,14 @@ async function listen(context: CliContext, options: Options): Promise<void> {
   const stop = context.terminal.interrupted?.() ?? new AbortController().signal;
   await feed.run(
     {
-      onBegin: (position) => lines.connected(position),
-      onLoss: (reason) => lines.lost(reason),
+      onBegin: (position) => lines.showConnected(position),
+      onLoss: (reason) => lines.showLost(reason),
       onEvent: async (event) => {
         if (forwardTo === undefined) {
           lines.event(event, undefined);
           return;
         }
-        const ending = (): void => lines.ending();
+        const ending = (): void => lines.showEnding();
         stop.addEventListener('abort', ending);
         lines.event(event, await forward(forwardTo, secret, event));
         stop.removeEventListener('abort', ending);
@@ -167,26 +167,27 @@ class ListenLines {
 
   begin(forwardTo: string | undefined, secret: string | undefined): void {
     if (forwardTo === undefined) return;
-    if (secret === undefined) this.say(`Forwarding events to ${forwardTo}`, { forward_to: forwardTo });
+    if (secret === undefined) this.showLine(`Forwarding events to ${forwardTo}`, { forward_to: forwardTo });
     else
-      this.say(`Forwarding events to ${forwardTo}\nsigned with this temporary secret:\n  ${secret}`, {
+      this.showLine(`Forwarding events to ${forwardTo}\nsigned with this temporary secret:\n  ${secret}`, {
         forward_to: forwardTo,
         secret,
       });
   }
 
-  connected(position: bigint): void {
+  showConnected(position: bigint): void {
     const more = this.isFirst ? '. Press Ctrl-C to stop.' : ' again.';
-    if (this.isNews) this.say(`Listening after position ${position.toString()}${more}`, { listening_after: position });
+    if (this.isNews)
+      this.showLine(`Listening after position ${position.toString()}${more}`, { listening_after: position });
     this.isFirst = this.isNews = false;
   }
 
-  ending(): void {
+  showEnding(): void {
     if (!this.context.isJson)
       this.context.terminal.err('Stopping after the answer to this event. Press Ctrl-C again to stop immediately.\n');
   }
 
-  lost(reason: string): void {
+  showLost(reason: string): void {
     this.context.warn(`${reason}. Retrying.`);
     this.isNews = true;
   }
@@ -207,10 +208,10 @@ class ListenLines {
 
   end(position: bigint | undefined): void {
     if (position === undefined) return;
-    this.say(`Stopped. To continue: --after ${position.toString()}`, { ended_after: position });
+    this.showLine(`Stopped. To continue: --after ${position.toString()}`, { ended_after: position });
   }
 
-  private say(human: string, json: Record<string, unknown>): void {
+  private showLine(human: string, json: Record<string, unknown>): void {
     const document = JSON.stringify(json, (_key, value: unknown) =>
       typeof value === 'bigint' ? Number(value) : value,
     );

@@ -32,7 +32,7 @@ export class SearchedBlocks {
   /**
    * Returns the height up to which blocks can be searched, and the nodes that have them. Throws ChainUnavailableError.
    */
-  async height(): Promise<SolidHeight> {
+  async searchableHeight(): Promise<SolidHeight> {
     return solidHeightOf(this.client.pool);
   }
 
@@ -82,7 +82,7 @@ export class SearchedBlocks {
     }
     const isOut = (node: TronNode): boolean => this.history.isOut(node, agreement);
     if (!isContradicted && agreement.suffices(agreeing, isOut)) return;
-    this.doubt(agreement.witnesses, block);
+    this.forgetDoubtful(agreement.witnesses, block);
     throw new ChainUnavailableError('a solid block as two nodes have it', faults);
   }
 
@@ -114,7 +114,7 @@ export class SearchedBlocks {
       contradicting.push(other);
     }
     if (contradicting.length === 0) return;
-    this.doubt([node, ...contradicting], block);
+    this.forgetDoubtful([node, ...contradicting], block);
     const faults = contradicting.map(({ name }) => new NodeError(name, 'nonsense', 'has other transactions in it'));
     throw new ChainUnavailableError(`the transactions of the solid block ${block.number.toString()}`, faults);
   }
@@ -136,7 +136,7 @@ export class SearchedBlocks {
     }
   }
 
-  private doubt(nodes: readonly TronNode[], block: Block): void {
+  private forgetDoubtful(nodes: readonly TronNode[], block: Block): void {
     for (const node of nodes) {
       this.solid.forgetFrom(node, block.number);
       node.blocks.forget(block);

@@ -135,7 +135,7 @@ export class UnrecordedSearch implements BlockSearch {
     if (rows.length === 0) return;
     const actsIn = await this.newActFinder();
     for (const { number, tries } of rows) {
-      const block = await this.blocks.read(Number(number), await this.blocks.height());
+      const block = await this.blocks.read(Number(number), await this.blocks.searchableHeight());
       if (block === undefined) {
         await this.database.query(tries + 1 >= UNSEARCHED_TRIES ? SEARCHED : TRIED, [number]);
         continue;
@@ -149,7 +149,7 @@ export class UnrecordedSearch implements BlockSearch {
   private async runStep(): Promise<number | undefined> {
     const { to: from, mark } = await this.readPosition();
     if (!this.hasLease && monotonicMs() - this.movedElsewhereAtMs < SEARCHED_ELSEWHERE_MS) return undefined;
-    const height = await this.blocks.height();
+    const height = await this.blocks.searchableHeight();
     const next = Math.max(0, from ?? height.number - FIRST_SEARCH_BLOCKS) + 1;
     const count = Math.max(0, Math.min(height.number - next + 1, BLOCKS_AT_ONCE));
     const left = Math.max(0, height.number - next + 1 - count);
@@ -213,7 +213,7 @@ export class UnrecordedSearch implements BlockSearch {
       if ((await this.database.query(SEARCHED_SINCE, [since])).length > 0) return 0;
       await sleep(ELSEWHERE_CHECK_MS);
     }
-    const { number } = await this.blocks.height();
+    const { number } = await this.blocks.searchableHeight();
     return Math.max(0, number - ((await this.readPosition()).to ?? 0));
   }
 

@@ -100,7 +100,7 @@ export class Policy {
   }
 
   /** Returns the entries that a later process needs: every signature that still counts, and the latest one. */
-  live(): readonly Counted[] {
+  liveEntries(): readonly Counted[] {
     const entries = [...this.windows.values()].flatMap((window) => window.entries());
     return this.latest === undefined ? entries : [...entries, this.latest];
   }

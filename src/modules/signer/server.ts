@@ -46,7 +46,7 @@ export class SignerServer {
   async listen(): Promise<void> {
     const path = this.settings.socketPath;
     await removeStale(path);
-    const { journal, counted } = await Journal.open(this.settings.stateFile, () => this.policy.live());
+    const { journal, counted } = await Journal.open(this.settings.stateFile, () => this.policy.liveEntries());
     this.journal = journal;
     this.policy.restore(counted);
     // The umask applies from the socket's creation; Node binds a path before listen() returns.

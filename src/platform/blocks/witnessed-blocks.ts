@@ -84,7 +84,7 @@ export class WitnessedBlocks {
 
   /** Returns the highest block of this port's chain that enough nodes have. Throws ChainUnavailableError. */
   async readHeight(port: PortName = 'solid'): Promise<number> {
-    const heads = await this.each(`the ${port} head`, async (node) => (await node.blocks.head(port)).number);
+    const heads = await this.askWitnesses(`the ${port} head`, async (node) => (await node.blocks.head(port)).number);
     return heads.sort((a, b) => b - a)[this.isByOneNode ? 0 : 1] ?? 0;
   }
 
@@ -109,8 +109,8 @@ export class WitnessedBlocks {
   /** Returns the block at a height with its `watched` data. Throws ChainUnavailableError. */
   async read(number: number, watched: Watched, port: PortName = 'solid'): Promise<WitnessedBlock> {
     const what = `the ${port} block ${number.toString()}`;
-    const testimonies = await this.each(what, async (node) =>
-      testify(node, await this.at(node, number, port), watched),
+    const testimonies = await this.askWitnesses(what, async (node) =>
+      testify(node, await this.readBlock(node, number, port), watched),
     );
     const [first] = testimonies;
     const agreed = this.isByOneNode ? first?.says : majorityOf(testimonies);
@@ -138,14 +138,14 @@ export class WitnessedBlocks {
   }
 
   /** Blocks that are not solid are never cached: they may be replaced. */
-  private async at(node: TronNode, number: number, port: PortName): Promise<ExecutedBlock> {
+  private async readBlock(node: TronNode, number: number, port: PortName): Promise<ExecutedBlock> {
     return port === 'solid' ? this.solid.executed(node, number) : executedBlockOf(node, number, port);
   }
 
   /**
    * Returns the answers of the witnesses. Throws ChainUnavailableError unless enough of them answer; others may fail.
    */
-  private async each<T>(what: string, ask: (node: TronNode) => Promise<T>): Promise<T[]> {
+  private async askWitnesses<T>(what: string, ask: (node: TronNode) => Promise<T>): Promise<T[]> {
     const outcomes = await Promise.allSettled(this.client.pool.agreement.witnesses.map(ask));
     const answers = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
     const faults = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));

@@ -72,7 +72,7 @@ export interface ContractDynamics extends DynamicSteps {
  */
 export async function readContractDynamics(client: TronClient, contract: string): Promise<ContractDynamics> {
   const [rules, state] = await Promise.all([
-    client.pool.ask(PARAMETERS_PATH, async (node) => rulesIn(node.name, await node.full(PARAMETERS_PATH, {}))),
+    client.pool.ask(PARAMETERS_PATH, async (node) => rulesIn(node.name, await node.postFull(PARAMETERS_PATH, {}))),
     readState(client, contract),
   ]);
   if (state === undefined) return rules;
@@ -83,7 +83,7 @@ export async function readContractDynamics(client: TronClient, contract: string)
 async function readState(client: TronClient, contract: string): Promise<ContractState | undefined> {
   try {
     return await client.pool.ask(CONTRACT_INFO_PATH, async (node) =>
-      stateIn(node.name, await node.full(CONTRACT_INFO_PATH, { value: contract, visible: true })),
+      stateIn(node.name, await node.postFull(CONTRACT_INFO_PATH, { value: contract, visible: true })),
     );
   } catch (error) {
     if (!(error instanceof ChainUnavailableError)) throw error;

@@ -39,7 +39,7 @@ export function sharingFor(caller: string, sharing: ContractSharing | undefined)
 }
 
 async function termsOf(node: TronNode, contract: string): Promise<ContractTerms | undefined> {
-  const json = await node.full(CONTRACT_PATH, { value: contract, visible: true });
+  const json = await node.postFull(CONTRACT_PATH, { value: contract, visible: true });
   if (Object.keys(json).length === 0) return undefined;
   return readTerms(node.name, contract, json);
 }

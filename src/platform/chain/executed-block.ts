@@ -111,8 +111,8 @@ async function executed(
   if (!isInexact) return { ...rest, transfers };
   // More than 2^53 sun in one internal transaction: the answer about a single transaction is parsed without rounding.
   const exact = await (port === 'solid'
-    ? node.solid('walletsolidity/gettransactioninfobyid', { value: txid })
-    : node.full('wallet/gettransactioninfobyid', { value: txid }));
+    ? node.postSolid('walletsolidity/gettransactioninfobyid', { value: txid })
+    : node.postFull('wallet/gettransactioninfobyid', { value: txid }));
   if (exact['id'] !== txid) throw new NodeError(node.name, 'nonsense', 'information on another transaction');
   return { ...rest, transfers: transfersOf(rawData, result, exact).transfers };
 }

@@ -82,7 +82,7 @@ export class NodeBlocks {
   /** Returns the header at a height; undefined when the port's chain is not that high. Throws NodeError. */
   async header(port: PortName, number: number): Promise<BlockHeader | undefined> {
     const header = await this.askForHeader(port, { id_or_num: number.toString() });
-    if (header === undefined) return this.whole(port, number);
+    if (header === undefined) return this.readWholeBlock(port, number);
     if (header === 'none') return undefined;
     if (header.number !== number) throw new NodeError(this.name, 'nonsense', 'another block than was asked for');
     return header;
@@ -149,7 +149,7 @@ export class NodeBlocks {
     if (isLate) fault = new NodeError(this.name, 'timeout', 'its blocks came too late a moment ago');
     for (let attempt = 1; attempt <= ATTEMPTS && !isLate; attempt += 1) {
       try {
-        const block = await this.whole(port, header.number);
+        const block = await this.readWholeBlock(port, header.number);
         if (block?.id === header.id) return block;
         fault =
           block === undefined
@@ -170,7 +170,7 @@ export class NodeBlocks {
 
   /** Returns the block by its execution results, which give only the ids of its transactions. */
   private async list(port: PortName, header: BlockHeader, fault: NodeError | undefined): Promise<Block> {
-    if (monotonicMs() < this.lateUntilMs.list) throw this.unreadable(header, fault);
+    if (monotonicMs() < this.lateUntilMs.list) throw this.unreadableError(header, fault);
     try {
       const infos = await this.ask(
         port,
@@ -191,21 +191,21 @@ export class NodeBlocks {
       if (error.kind === 'timeout') this.lateUntilMs.list = monotonicMs() + LATE_MS;
       const isCut = fault?.kind === 'unreachable' && error.kind === 'unreachable';
       // A node that still returns the header has the block: a proxy may cut off large answers.
-      if (isCut && !(await this.gives(port, header))) throw fault;
-      throw this.unreadable(header, fault);
+      if (isCut && !(await this.hasBlock(port, header))) throw fault;
+      throw this.unreadableError(header, fault);
     }
   }
 
-  private unreadable({ number }: BlockHeader, fault: NodeError | undefined): NodeError {
+  private unreadableError({ number }: BlockHeader, fault: NodeError | undefined): NodeError {
     return new NodeError(this.name, 'unreadable', `block ${number.toString()} cannot be read`, fault);
   }
 
-  private async gives(port: PortName, { number, id }: BlockHeader): Promise<boolean> {
+  private async hasBlock(port: PortName, { number, id }: BlockHeader): Promise<boolean> {
     return (await this.header(port, number).catch(unlessOfNode))?.id === id;
   }
 
-  private async whole(port: PortName, number: number): Promise<Block | undefined> {
-    const json = await this.wholeJson(port, number);
+  private async readWholeBlock(port: PortName, number: number): Promise<Block | undefined> {
+    const json = await this.readWholeJson(port, number);
     if (Object.keys(json).length === 0) return undefined;
     const block = readBlock(this.name, json);
     if (block.number !== number) throw new NodeError(this.name, 'nonsense', 'another block than was asked for');
@@ -215,7 +215,7 @@ export class NodeBlocks {
   }
 
   /** TRON: a lite fullnode disables `getblockbynum`, but answers `getblock` with the whole block. */
-  private async wholeJson(port: PortName, number: number): Promise<JsonObject> {
+  private async readWholeJson(port: PortName, number: number): Promise<JsonObject> {
     try {
       return await this.object(port, 'getblockbynum', { num: number }, 'block');
     } catch (error) {

@@ -239,17 +239,17 @@ export class TronNode {
   }
 
   /** POSTs to the full port. */
-  async full(path: string, body: JsonObject): Promise<JsonObject> {
+  async postFull(path: string, body: JsonObject): Promise<JsonObject> {
     return this.object('full', path, body, { timeoutMs: this.options.readTimeoutMs });
   }
 
   /** POSTs an optional request to the full port. Throws NodeError, also when the budget has no place to spare. */
-  async aside(path: string, body: JsonObject): Promise<JsonObject> {
+  async postAside(path: string, body: JsonObject): Promise<JsonObject> {
     return this.object('full', path, body, { timeoutMs: this.options.readTimeoutMs, isAside: true });
   }
 
   /** POSTs to the solid port, whose answers are final. */
-  async solid(path: string, body: JsonObject): Promise<JsonObject> {
+  async postSolid(path: string, body: JsonObject): Promise<JsonObject> {
     return this.object('solid', path, body, { timeoutMs: this.options.readTimeoutMs });
   }
 
@@ -290,13 +290,13 @@ export class TronNode {
     }
     const { status, text } = await this.exchange(port, path, body, terms);
     const isRefusal = status === 403 && !THROTTLED_TEXT.test(text) && this.isForbidden(path, terms.manner);
-    if (THROTTLED_STATUS.has(status) && !isRefusal) throw this.throttled(path, `HTTP ${status.toString()}`);
+    if (THROTTLED_STATUS.has(status) && !isRefusal) throw this.throttledError(path, `HTTP ${status.toString()}`);
     if (status !== 200) throw new NodeError(this.name, 'http', `${path} answered HTTP ${status.toString()}`);
     const json = terms.manner === 'block' ? plainJson(text) : parseJson(text);
     const error = isJsonObject(json) ? json['Error'] : undefined;
     if (typeof error === 'string') {
       const throttled = terms.manner === 'block' ? THROTTLED_BEGINNING : THROTTLED_TEXT;
-      if (throttled.test(error)) throw this.throttled(path, 'suspended');
+      if (throttled.test(error)) throw this.throttledError(path, 'suspended');
       throw new NodeError(this.name, 'refused', `${path}: ${error.slice(0, 300)}`);
     }
     this.throttledInARow = 0;
@@ -350,7 +350,7 @@ export class TronNode {
   }
 
   /** A gateway refused it, so no node behind it received the request. */
-  private throttled(path: string, how: string): NodeError {
+  private throttledError(path: string, how: string): NodeError {
     // Further refusals in a row are of the same suspension, and say nothing about a rate.
     if (this.throttledInARow === 0) this.options.onThrottled?.(path);
     this.backOff(THROTTLE_BACKOFF_MS);

@@ -16,7 +16,7 @@ const FEE_MAX_SUN = 100_000_000_000n;
 
 /** Throws ChainUnavailableError. */
 export async function readPermissionFees({ pool }: TronClient): Promise<PermissionFees> {
-  return pool.ask(PARAMETERS_PATH, async (node) => feesIn(node.name, await node.full(PARAMETERS_PATH, {})));
+  return pool.ask(PARAMETERS_PATH, async (node) => feesIn(node.name, await node.postFull(PARAMETERS_PATH, {})));
 }
 
 function feesIn(node: string, json: JsonObject): PermissionFees {

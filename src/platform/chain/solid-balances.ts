@@ -16,13 +16,13 @@ const WORD = /^[0-9a-f]{64}$/;
 /** Throws NodeError. An account that is not on chain holds no TRX, but may hold the token. */
 export async function solidBalancesOf(node: TronNode, address: string, tokenContract: string): Promise<SolidBalances> {
   const question = accountQuestion(address);
-  const account = await node.solid('walletsolidity/getaccount', question);
+  const account = await node.postSolid('walletsolidity/getaccount', question);
   const trxSun = int64(account['balance']);
   if (trxSun === undefined || trxSun < 0n) throw new NodeError(node.name, 'nonsense', 'an account with no balance');
   if (Object.keys(account).length > 0 && account['address'] !== question.address) {
     throw new NodeError(node.name, 'nonsense', 'another account than was asked for');
   }
-  const answer = await node.solid('walletsolidity/triggerconstantcontract', {
+  const answer = await node.postSolid('walletsolidity/triggerconstantcontract', {
     // The token is the caller: an address that never paid has no account to call from.
     owner_address: tokenContract,
     contract_address: tokenContract,

@@ -13,7 +13,7 @@ const BALANCES = { ENERGY: 'frozen_balance_for_energy', BANDWIDTH: 'frozen_balan
 /** Returns the total that `wallet` has delegated of a resource, in sun. */
 export async function solidDelegatedSun(node: TronNode, wallet: string, resource: Resource): Promise<bigint> {
   const question = accountQuestion(wallet);
-  const json = await node.solid('walletsolidity/getaccount', question);
+  const json = await node.postSolid('walletsolidity/getaccount', question);
   if (json['address'] !== question.address)
     throw new NodeError(node.name, 'nonsense', 'a pool wallet that is not on chain');
   return amount(node, delegatedBalanceIn(json, resource));
@@ -28,7 +28,10 @@ export function delegatedBalanceIn(account: JsonObject, resource: Resource): unk
 
 /** Returns the addresses to which `wallet` has delegated anything, of either resource. */
 export async function solidReceivers(node: TronNode, wallet: string): Promise<ReadonlySet<string>> {
-  const json = await node.solid('walletsolidity/getdelegatedresourceaccountindexv2', { value: wallet, visible: true });
+  const json = await node.postSolid('walletsolidity/getdelegatedresourceaccountindexv2', {
+    value: wallet,
+    visible: true,
+  });
   assertMeant(node, json, ['account', 'fromAccounts', 'toAccounts']);
   const { account = wallet, toAccounts: to = [] } = json;
   if (account !== wallet) throw new NodeError(node.name, 'nonsense', 'the delegations of another address');
@@ -46,7 +49,7 @@ export async function solidDelegationSun(
   resource: Resource,
 ): Promise<bigint> {
   const body = { fromAddress: from, toAddress: to, visible: true };
-  return sumOfRows(node, await node.solid('walletsolidity/getdelegatedresourcev2', body), resource);
+  return sumOfRows(node, await node.postSolid('walletsolidity/getdelegatedresourcev2', body), resource);
 }
 
 /**

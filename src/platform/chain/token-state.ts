@@ -75,7 +75,7 @@ export async function isDeprecatedIn(
 
 /** Returns the first word of a function's result; undefined where the contract lacks the function. */
 async function view(node: TronNode, contract: string, selector: string, parameter = ''): Promise<string | undefined> {
-  const answer = await node.solid('walletsolidity/triggerconstantcontract', {
+  const answer = await node.postSolid('walletsolidity/triggerconstantcontract', {
     // The token is the caller: an address that never paid has no account to call from.
     owner_address: contract,
     contract_address: contract,

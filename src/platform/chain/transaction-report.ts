@@ -113,7 +113,7 @@ export interface TransactionReport {
  * Throws NodeError.
  */
 export async function transactionReportOf(node: TronNode, txid: string): Promise<TransactionReport | undefined> {
-  const json = await node.full(TRANSACTION_PATH, { value: txid });
+  const json = await node.postFull(TRANSACTION_PATH, { value: txid });
   if (Object.keys(json).length === 0) return undefined;
   const hex = json['raw_data_hex'];
   const rawData = typeof hex === 'string' && HEX.test(hex) ? Buffer.from(hex, 'hex') : Buffer.alloc(0);
@@ -148,9 +148,9 @@ async function executionOf(
   rawData: Uint8Array,
   contractRet: unknown,
 ): Promise<Execution | undefined> {
-  const solid = await node.solid(SOLID_RECEIPT_PATH, { value: txid });
+  const solid = await node.postSolid(SOLID_RECEIPT_PATH, { value: txid });
   const isSolid = Object.keys(solid).length > 0;
-  const info = isSolid ? solid : await node.full(RECEIPT_PATH, { value: txid });
+  const info = isSolid ? solid : await node.postFull(RECEIPT_PATH, { value: txid });
   if (Object.keys(info).length === 0) return undefined;
   if (info['id'] !== txid) throw nonsense(node, 'information on another transaction');
   const { transfers } = transfersOf(rawData, contractRet ?? 'SUCCESS', info);
@@ -193,7 +193,7 @@ function readExecution(node: TronNode, info: JsonObject, contractRet: unknown): 
  * reach it. Throws NodeError.
  */
 export async function energyPriceIn(node: TronNode, blockNumber: number): Promise<bigint | undefined> {
-  const { prices } = await node.full(ENERGY_PRICES_PATH, {});
+  const { prices } = await node.postFull(ENERGY_PRICES_PATH, {});
   if (typeof prices !== 'string') throw nonsense(node, 'no history of energy prices');
   // TRON (MaintenanceManager.applyBlock): the first block at or after the time of a change changes the price, after its
   // transactions. With missed slots it is a later one than that time, so the time of its parent decides.

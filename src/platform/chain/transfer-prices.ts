@@ -19,7 +19,7 @@ export async function readTransferPrices(client: TronClient, bounds: ParameterBo
   const [parameters, more] = await Promise.all([
     client.chainParameters(bounds),
     client.pool.ask('wallet/getchainparameters', async (node) =>
-      readMore(node.name, await node.full('wallet/getchainparameters', {})),
+      readMore(node.name, await node.postFull('wallet/getchainparameters', {})),
     ),
   ]);
   return { ...parameters, ...more };

@@ -157,7 +157,7 @@ export class TronClient {
    */
   async chainParameters(bounds: ParameterBounds): Promise<ChainParameters> {
     const answers = await this.pool.askEach('wallet/getchainparameters', async (node) =>
-      readChainParameters(node.name, await node.full('wallet/getchainparameters', {}), bounds),
+      readChainParameters(node.name, await node.postFull('wallet/getchainparameters', {}), bounds),
     );
     return agreedParameters(answers);
   }
@@ -193,12 +193,12 @@ export class TronClient {
 
 /** Returns the account as `node` has it, or undefined when its chain has none at this address. */
 export async function accountOf(node: TronNode, address: string): Promise<ChainAccount | undefined> {
-  return readAccount(node, address, await node.full(ACCOUNT_PATH, accountQuestion(address)));
+  return readAccount(node, address, await node.postFull(ACCOUNT_PATH, accountQuestion(address)));
 }
 
 /** Returns the resources of an existing account, as one node reports them. Throws NodeError. */
 export async function resourcesOf(node: TronNode, address: string): Promise<AccountResources> {
-  const json = await node.full('wallet/getaccountresource', { address, visible: true });
+  const json = await node.postFull('wallet/getaccountresource', { address, visible: true });
   const read = amounts(node, json, {
     energyUsed: 'EnergyUsed',
     energyLimit: 'EnergyLimit',
@@ -221,7 +221,7 @@ export async function resourcesOf(node: TronNode, address: string): Promise<Acco
  * (see `TronNode.aside`): nothing may depend on the answer.
  */
 export async function usableEnergyAside(node: TronNode, address: string): Promise<bigint> {
-  const json = await node.aside('wallet/getaccountresource', { address, visible: true });
+  const json = await node.postAside('wallet/getaccountresource', { address, visible: true });
   const names = { used: 'EnergyUsed', limit: 'EnergyLimit', total: 'TotalEnergyLimit' };
   const { used, limit, total } = amounts(node, json, names);
   if (total <= 0n) throw nonsense(node, 'resources without the network totals');
@@ -237,7 +237,7 @@ const RESOURCE_NUMBERS = { BANDWIDTH: 0, ENERGY: 1 } as const;
  */
 export async function canDelegateMaxOf(node: TronNode, address: string, resource: Resource): Promise<Sun> {
   const body = { owner_address: address, type: RESOURCE_NUMBERS[resource], visible: true };
-  const json = await node.full('wallet/getcandelegatedmaxsize', body);
+  const json = await node.postFull('wallet/getcandelegatedmaxsize', body);
   assertMeant(node, json, ['max_size']);
   return sun(amounts(node, json, { max: 'max_size' }).max);
 }
@@ -245,7 +245,7 @@ export async function canDelegateMaxOf(node: TronNode, address: string, resource
 async function simulateAt(node: TronNode, call: ContractCall): Promise<CallOutcome> {
   return readCallOutcome(
     node.name,
-    await node.full(CONSTANT_CALL_PATH, {
+    await node.postFull(CONSTANT_CALL_PATH, {
       owner_address: call.ownerAddress,
       contract_address: call.contractAddress,
       ...(call.functionSelector === undefined ? {} : { function_selector: call.functionSelector }),
@@ -286,7 +286,7 @@ export async function solidHeadOf(node: TronNode): Promise<BlockHeader> {
 /** Returns the stake of a resource that `from` has delegated to `to`, by `node`'s head and pending transactions. */
 export async function delegatedSunAt(node: TronNode, from: string, to: string, resource: Resource): Promise<Sun> {
   const body = { fromAddress: from, toAddress: to, visible: true };
-  return sun(sumOfRows(node, await node.full('wallet/getdelegatedresourcev2', body), resource));
+  return sun(sumOfRows(node, await node.postFull('wallet/getdelegatedresourcev2', body), resource));
 }
 
 /** Returns the act in a transaction as `node` knows it; undefined when its type is none of ours. Throws NodeError. */
@@ -296,12 +296,12 @@ export async function signedActOf(node: TronNode, port: PortName, txid: string):
 
 /** Returns the place of a transaction in `node`'s chain; undefined when the node knows none. */
 export async function placeOf(node: TronNode, txid: string): Promise<TransactionPlace | undefined> {
-  return readPlace(node, txid, await node.full('wallet/gettransactioninfobyid', { value: txid }));
+  return readPlace(node, txid, await node.postFull('wallet/gettransactioninfobyid', { value: txid }));
 }
 
 /** Returns the place of a transaction in `node`'s solid chain; undefined when it has none. */
 export async function solidPlaceOf(node: TronNode, txid: string): Promise<TransactionPlace | undefined> {
-  return readPlace(node, txid, await node.solid('walletsolidity/gettransactioninfobyid', { value: txid }));
+  return readPlace(node, txid, await node.postSolid('walletsolidity/gettransactioninfobyid', { value: txid }));
 }
 
 function readPlace(node: TronNode, txid: string, json: JsonObject): TransactionPlace | undefined {

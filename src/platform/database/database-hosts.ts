@@ -146,7 +146,7 @@ export class DatabaseHosts {
    * Reports that the host is unreachable, has lost a connection or has changed its state; the next connection asks all
    * hosts. Reconnecting to the same host could reach a restarted former primary, which knows of no newer one.
    */
-  lose(host: PostgresHost): void {
+  reportLoss(host: PostgresHost): void {
     if (!this.areAsked) return;
     this.losses += 1;
     if (this.current === host) this.current = undefined;
@@ -156,7 +156,7 @@ export class DatabaseHosts {
    * Reports that the serving host has changed its state: closes all its connections. The next connection asks all
    * hosts.
    */
-  leave(): void {
+  leaveServingHost(): void {
     if (!this.areAsked) return;
     this.current = undefined;
     for (const session of [...this.sessions]) session.close();
@@ -165,15 +165,15 @@ export class DatabaseHosts {
   /** Returns the reason why a new connection must not be used; undefined if it may be used. */
   refuse(host: PostgresHost, report: HostReport): string | undefined {
     this.learn([report]);
-    const state = this.judged(report);
+    const state = this.stateOf(report);
     this.states.set(host.name, state);
     return state.state === this.wanted ? undefined : `${host.name} ${state.reason ?? ''}`;
   }
 
   /** Records the cluster and the timeline that a serving server reports. */
-  know(system: string, timeline: number): void {
+  recordServer(system: string, timeline: number): void {
     this.system ??= system;
-    this.raise(timeline);
+    this.raiseTimeline(timeline);
   }
 
   /** Registers the connection; it is closed if a higher timeline is seen. The returned function removes it. */
@@ -203,7 +203,7 @@ export class DatabaseHosts {
       const { losses } = this;
       const [answers] = await Promise.all([reportsFrom(this.all, this.wanted), this.readRecord()]);
       this.learn(answers.map(([, report]) => report));
-      const judged = answers.map(([host, report]) => [host, this.judged(report)] as const);
+      const judged = answers.map(([host, report]) => [host, this.stateOf(report)] as const);
       for (const [{ name }, state] of judged) this.note(name, state);
       if (losses === this.losses) return this.chooseFrom(judged);
       if (round === ROUNDS_MAX) throw this.failWith(`connections to the hosts of ${this.setting} keep being lost`);
@@ -237,7 +237,7 @@ export class DatabaseHosts {
     return error;
   }
 
-  private judged(report: HostReport): HostState {
+  private stateOf(report: HostReport): HostState {
     const judge = this.wanted === 'standby' ? judgeReplica : judgeHost;
     return judge(report, { system: this.system, timeline: this.highest });
   }
@@ -259,11 +259,11 @@ export class DatabaseHosts {
     const timelines = said.filter((each) => each.system === system).map(({ timeline = 0 }) => timeline);
     const highest = Math.max(this.recorded.get(system) ?? 0, ...timelines);
     // Redis may be unreachable. The timeline is kept here and written again in every round.
-    if (this.raise(highest)) void this.options.record?.raise(system, highest).catch(() => undefined);
+    if (this.raiseTimeline(highest)) void this.options.record?.raise(system, highest).catch(() => undefined);
   }
 
   /** Closes sessions with a lower timeline. Returns true if the timeline is new. */
-  private raise(timeline: number): boolean {
+  private raiseTimeline(timeline: number): boolean {
     if (timeline <= this.highest) return false;
     this.highest = timeline;
     for (const session of [...this.sessions]) {

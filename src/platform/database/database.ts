@@ -196,7 +196,7 @@ export class Database implements Queryable, OnApplicationBootstrap, OnApplicatio
    * Returns a Database of the same class on another DataSource, such as a replica's. Inside a project scope its
    * statements are in that scope too.
    */
-  beside(source: DataSource): Database {
+  onSource(source: DataSource): Database {
     return new (this.constructor as new (source: DataSource) => Database)(source);
   }
 
@@ -229,7 +229,7 @@ export class Database implements Queryable, OnApplicationBootstrap, OnApplicatio
     });
     const { driver } = this;
     const obtain = driver.obtainMasterConnection.bind(driver);
-    driver.obtainMasterConnection = async () => this.lent(await this.watched(obtain()));
+    driver.obtainMasterConnection = async () => this.lendConnection(await this.reportFaults(obtain()));
   }
 
   /** Begins a transaction; subclasses may add to it. */
@@ -243,7 +243,7 @@ export class Database implements Queryable, OnApplicationBootstrap, OnApplicatio
   }
 
   /** Returns the connection that a repository gets outside of our transactions. */
-  protected async lent(connection: Lent): Promise<Lent> {
+  protected async lendConnection(connection: Lent): Promise<Lent> {
     return Promise.resolve(connection);
   }
 
@@ -256,7 +256,7 @@ export class Database implements Queryable, OnApplicationBootstrap, OnApplicatio
     return repeated(async () =>
       this.onConnection(async (client, spoil) => {
         try {
-          return await this.watched(run<R>(client, this.asSent(statement), params));
+          return await this.reportFaults(run<R>(client, this.statementToSend(statement), params));
         } catch (error) {
           spoil(spoiledBy(error));
           throw error;
@@ -284,7 +284,7 @@ export class Database implements Queryable, OnApplicationBootstrap, OnApplicatio
   async checkWritable(): Promise<void> {
     await this.onConnection(async (client, spoil) => {
       try {
-        const [row] = await this.watched(run<{ setting: string }>(client, { text: IS_READ_ONLY }, []));
+        const [row] = await this.reportFaults(run<{ setting: string }>(client, { text: IS_READ_ONLY }, []));
         if (row?.setting !== 'off') throw new Error(TAKES_NO_WRITES);
       } catch (error) {
         spoil(spoiledBy(error));
@@ -293,12 +293,12 @@ export class Database implements Queryable, OnApplicationBootstrap, OnApplicatio
     });
   }
 
-  private asSent(statement: Statement | string): Statement {
+  private statementToSend(statement: Statement | string): Statement {
     if (typeof statement === 'string') return { text: statement };
     return this.isNaming ? statement : unnamed(statement);
   }
 
-  private async watched<T>(work: Promise<T>): Promise<T> {
+  private async reportFaults<T>(work: Promise<T>): Promise<T> {
     try {
       return await work;
     } catch (error) {
@@ -316,10 +316,11 @@ export class Database implements Queryable, OnApplicationBootstrap, OnApplicatio
         await before?.(client);
         await this.begin(client);
         const result = await work({
-          query: async (statement, params = []) => this.watched(run(client, this.asSent(statement), params)),
+          query: async (statement, params = []) =>
+            this.reportFaults(run(client, this.statementToSend(statement), params)),
           repository: (entity) => this.managerOn(client).getRepository(entity),
         });
-        await this.watched(client.query('COMMIT'));
+        await this.reportFaults(client.query('COMMIT'));
         return result;
       } catch (error) {
         // A server that did not answer in time will not answer ROLLBACK either. Closing the connection ends the
@@ -352,7 +353,7 @@ export class Database implements Queryable, OnApplicationBootstrap, OnApplicatio
   private async onConnection<T>(
     work: (client: pg.PoolClient, spoil: (fault: Error | undefined) => void) => Promise<T>,
   ): Promise<T> {
-    const client = await this.watched(this.pool.connect());
+    const client = await this.reportFaults(this.pool.connect());
     let broken: Error | undefined;
     // The pool client emits this if the connection is lost between statements. Without a listener it would end the
     // process.

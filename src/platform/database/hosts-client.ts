@@ -57,7 +57,9 @@ export class HostsClient extends pg.Client {
   override connect(): Promise<pg.Client>;
   override connect(callback: Connected): void;
   override connect(callback?: Connected): Promise<pg.Client> | undefined {
-    const made = this.hosts.connectSemaphore.run(async () => this.reach(), this.waitMs).catch(asConnectionFault);
+    const made = this.hosts.connectSemaphore
+      .run(async () => this.connectToHost(), this.waitMs)
+      .catch(asConnectionFault);
     if (callback === undefined) return made;
     const settle = callback as (error: Error | null, client?: pg.Client) => void;
     made.then(
@@ -67,11 +69,11 @@ export class HostsClient extends pg.Client {
     return undefined;
   }
 
-  private async reach(): Promise<pg.Client> {
+  private async connectToHost(): Promise<pg.Client> {
     const { hosts } = this;
     if (!hosts.areAsked) return super.connect();
     const host = await hosts.choose();
-    this.goTo(host);
+    this.setHost(host);
     try {
       await super.connect();
       const report = await reportOf(this);
@@ -82,9 +84,9 @@ export class HostsClient extends pg.Client {
       const forget = hosts.remember({ timeline, close: () => this.drop() });
       this.once('end', forget);
       // pg emits an error for every unrequested end.
-      this.once('error', () => hosts.lose(host));
+      this.once('error', () => hosts.reportLoss(host));
     } catch (error) {
-      hosts.lose(host);
+      hosts.reportLoss(host);
       // Ended first, so that pg does not report the socket's end too: this error describes it.
       this.end().catch(() => undefined);
       this.drop();
@@ -93,7 +95,7 @@ export class HostsClient extends pg.Client {
     return this;
   }
 
-  private goTo({ url }: PostgresHost): void {
+  private setHost({ url }: PostgresHost): void {
     const { host, port } = new pg.Client({ connectionString: url });
     this.host = host;
     this.port = port;

@@ -47,7 +47,7 @@ export class ProjectDatabase extends Database {
   }
 
   /** Lends repositories a connection for reads outside of our transactions; they may write nothing there. */
-  protected override async lent([client, release]: Lent): Promise<Lent> {
+  protected override async lendConnection([client, release]: Lent): Promise<Lent> {
     const projectId = scope.getStore();
     if (projectId === undefined) return [client, release];
     try {

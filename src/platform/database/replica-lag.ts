@@ -19,7 +19,7 @@ export class Lag {
   constructor(private readonly maxMs: number) {}
 
   /** Records a position of the primary. */
-  wrote(at: ReadMark, ms: number): void {
+  recordWritten(at: ReadMark, ms: number): void {
     // A lower position belongs to another server's log; the older positions say nothing about it.
     if (this.ahead.some((seen) => seen.at > at)) this.ahead = [];
     if (this.ahead.at(-1)?.at === at) return;
@@ -28,7 +28,7 @@ export class Lag {
   }
 
   /** Records the position up to which the replica has replayed. */
-  replayed(to: ReadMark): void {
+  recordReplayed(to: ReadMark): void {
     this.ahead = this.ahead.filter(({ at }) => at > to);
   }
 

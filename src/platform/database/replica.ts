@@ -93,7 +93,7 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
 
   constructor(private readonly primary: Database) {
     const { replica, lagMaxMs } = waysOf(primary.source);
-    this.replica = replica && primary.beside(replica);
+    this.replica = replica && primary.onSource(replica);
     this.lag = new Lag(lagMaxMs);
   }
 
@@ -259,8 +259,8 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
     const [seen] = await primary.query<Written>(WRITTEN_BY);
     if (seen === undefined) return;
     const written = markOf(seen.lsn);
-    this.lag.wrote(written, monotonicMs());
-    replica.hosts.know(seen.system, seen.timeline);
+    this.lag.recordWritten(written, monotonicMs());
+    replica.hosts.recordServer(seen.system, seen.timeline);
     if (this.floor === 0n) this.floor = written;
     try {
       if (!replica.source.isInitialized) await replica.source.initialize();
@@ -268,10 +268,10 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
       if (row?.standby !== true || row.lsn === null) {
         // It was promoted. The next connection goes to another standby, if there is one.
         this.fault = 'it is no standby any more';
-        replica.hosts.leave();
+        replica.hosts.leaveServingHost();
         return;
       }
-      this.lag.replayed(markOf(row.lsn));
+      this.lag.recordReplayed(markOf(row.lsn));
       this.fault = undefined;
     } catch (error) {
       this.fault = isNativeError(error) ? reasonOf(error) : String(error);

@@ -53,7 +53,7 @@ function at(url: string): TronNode {
 
 /** Returns the kind of fault, or the answer. */
 async function ask(node: TronNode): Promise<unknown> {
-  return node.full('wallet/getnowblock', { visible: false }).catch((error: unknown) => {
+  return node.postFull('wallet/getnowblock', { visible: false }).catch((error: unknown) => {
     if (error instanceof NodeError) return `${error.kind}, ${node.isBackedOff ? 'backed off' : 'still asked'}`;
     throw error;
   });

@@ -198,10 +198,10 @@ it.each([
 it('asks a throttling node nothing for a while, except broadcasts', async () => {
   const node = new TronNode(optionsOf(first, first.url));
   first.fail({ kind: 'says', status: 429, body: '' });
-  await expect(node.full('wallet/getaccount', {})).rejects.toThrow('throttled');
+  await expect(node.postFull('wallet/getaccount', {})).rejects.toThrow('throttled');
   const asked = (): number => [...first.asked.values()].reduce((sum, count) => sum + count, 0);
   const before = asked();
-  await expect(node.solid('walletsolidity/getaccount', {})).rejects.toThrow('throttled');
+  await expect(node.postSolid('walletsolidity/getaccount', {})).rejects.toThrow('throttled');
   await expect(node.readHead()).rejects.toThrow('throttled');
   expect(asked()).toBe(before);
   await expect(node.broadcastHex('00')).rejects.toThrow('throttled');

@@ -142,7 +142,7 @@ describe('two keys of the only provider', () => {
     const { parameterBounds } = settings().market;
     expect(await client.chainParameters(parameterBounds)).toMatchObject({ energyFeeSun: 100n });
     const parameters = 'wallet/getchainparameters';
-    const text = JSON.stringify(await honest.full(parameters, {}));
+    const text = JSON.stringify(await honest.postFull(parameters, {}));
     full.fail({ kind: 'says', body: text.replace(/("key":"getEnergyFee","value":)\d+/, '$150') }, parameters);
     await expect(client.chainParameters(parameterBounds)).rejects.toThrow('the chain parameters alike');
     full.fail({ kind: 'says', status: 500, body: '', key: 'one' }, parameters);
@@ -210,9 +210,9 @@ describe('a provider that forbids one path', () => {
     const [node] = await nodesWith('key');
     const path = 'wallet/getcontractinfo';
     full.fail({ kind: 'says', status: 403, body: 'Forbidden' }, path);
-    await expect(node!.full(path, {})).rejects.toThrow('throttled');
+    await expect(node!.postFull(path, {})).rejects.toThrow('throttled');
     await until(async () => node!.readHead().catch(() => undefined), LIMIT_MS, 'its being asked again', 50);
-    await expect(node!.full(path, {})).rejects.toThrow('answered HTTP 403');
+    await expect(node!.postFull(path, {})).rejects.toThrow('answered HTTP 403');
     expect(await node!.readHead()).toBeDefined();
   });
 });

@@ -182,8 +182,8 @@ describe('the URL of a node', () => {
       headStallSec: 30,
       headAgeMaxSec: 0,
     });
-    await node.full('wallet/getaccount', {});
-    await node.solid('walletsolidity/getaccount', {});
+    await node.postFull('wallet/getaccount', {});
+    await node.postSolid('walletsolidity/getaccount', {});
     const authorization = `Basic ${Buffer.from('us@er:p:ss').toString('base64')}`;
     expect(asked).toEqual([
       { url: '/rpc/wallet/getaccount?token=abc', authorization },

@@ -118,7 +118,7 @@ test('reports from before a lost connection do not decide which host serves afte
   await until(() => isFirstAsked || undefined, LIMIT_MS, 'the question to the first');
   const [host] = hosts.all;
   if (host === undefined) throw new Error('no host');
-  hosts.lose(host);
+  hosts.reportLoss(host);
   letSecondAnswer();
   expect((await chosen).name).toBe(at(second));
 });

@@ -138,7 +138,7 @@ it('the ledger names every part, and the part that a refund does not return', as
 it('an explanation counts only delegations of energy as rented energy', async () => {
   const [rental] = await api.app
     .get(RentalRecords, { strict: false })
-    .around([customer.merchant], delivered.receiver, Date.now());
+    .rentalsAround([customer.merchant], delivered.receiver, Date.now());
   const { delivered_energy: energy } = await bundleOf(delivered.key);
   expect(rental?.delegations.map((each) => each.energy)).toEqual([energy]);
 });

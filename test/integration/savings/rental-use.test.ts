@@ -57,7 +57,7 @@ async function call(caller: ReturnType<typeof nextCaller>, times = 10): Promise<
   const txid = await useEnergy(caller, times);
   await mine();
   const report = await api.app.get(TronClient).pool.ask('a receipt', async (node) => {
-    const answer = await node.full('wallet/gettransactioninfobyid', { value: txid });
+    const answer = await node.postFull('wallet/gettransactioninfobyid', { value: txid });
     return answer['receipt'] as { readonly energy_usage?: number };
   });
   return { energy: report.energy_usage ?? 0, calls: 1 };

@@ -320,11 +320,11 @@ test('a standby of an older timeline than was seen may hold lost commits, and is
   const { rows } = await asAdmin(pair.first.url, (client) =>
     client.query<{ system: string }>('SELECT system_identifier::text AS system FROM pg_control_system()'),
   );
-  hosts.know(rows[0]!.system, 2);
-  hosts.leave();
+  hosts.recordServer(rows[0]!.system, 2);
+  hosts.leaveServingHost();
   await expect(hosts.choose()).rejects.toThrow(/follows timeline 1, and 2 was seen/);
   const others = new DatabaseHosts(urlOf([pair.second], pair.first), { wanted: 'standby' });
-  others.know('1', 1);
+  others.recordServer('1', 1);
   await expect(others.choose()).rejects.toThrow(/is of another cluster/);
 });
 
