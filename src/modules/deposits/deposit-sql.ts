@@ -204,13 +204,17 @@ export const DECIDE = {
       changed_at = clock_timestamp() WHERE id = $1`,
 };
 
-/** Credits granted today without the operator, by the database's UTC day. */
+/** The start of the database's UTC day. As a subquery it bounds the read of the index. */
+const TODAY = `date_trunc('day', clock_timestamp() AT TIME ZONE 'UTC')`;
+
+/** Credits granted today without the operator. A later day is that of a clock that was ahead. */
 export const CREDITED_TODAY = {
   name: 'deposits_credited_today',
   text: `SELECT coalesce(sum(d.credits), 0)::text AS credits
     FROM deposit d JOIN credit_entry e ON e.entry_key = d.entry_key AND e.actor = 'chain'
     WHERE d.status = 'credited' AND d.credits IS NOT NULL
-      AND d.changed_at >= date_trunc('day', clock_timestamp() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'`,
+      AND d.changed_at >= (SELECT ${TODAY} AT TIME ZONE 'UTC')
+      AND d.changed_at < (SELECT (${TODAY} + interval '1 day') AT TIME ZONE 'UTC')`,
 };
 
 export const COUNT_IGNORED = {

@@ -5,6 +5,7 @@ import { rateE8 } from '../../../src/domain/units.js';
 import type { Config } from '../../../src/platform/config/config.js';
 import {
   calm,
+  chain,
   closeFixture,
   database,
   depositsOf,
@@ -49,6 +50,42 @@ const history = () => new RateHistory(database);
 const minutes = async (): Promise<unknown[]> => database.query(`SELECT asset FROM asset_rate`);
 
 describe('a deposit', () => {
+  it('is credited by one node although others were credited by a clock a year ahead', async () => {
+    await history().keep('TRX', rateE8(30_000_000n));
+    const limited = {
+      ...QUIET,
+      TRON_FULL_NODE_URLS: chain.fullUrl,
+      TRON_SOLIDITY_NODE_URLS: chain.solidUrl,
+      DEPOSIT_AUTO_MAX_USD: '6',
+    };
+    const alone = await openWorker(limited);
+    const pay = async (): Promise<unknown> => {
+      const to = await newDepositProject();
+      await payTrx(to, 20_000_000);
+      await settle();
+      await freeTurn();
+      await follow(alone);
+      return depositsOf(to);
+    };
+    const later = (years: string) =>
+      asAdmin(env['DATABASE_URL']!, async (client) => {
+        await client.query('SET session_replication_role = replica');
+        await client.query(`UPDATE deposit SET changed_at = changed_at + $1::interval WHERE status = 'credited'`, [
+          years,
+        ]);
+      });
+    await later('1 year');
+    try {
+      expect(await pay()).toMatchObject([{ status: 'credited', credits: 60_000_000n }]);
+      // The day's limit is used up.
+      expect(await pay()).toMatchObject([{ status: 'held', reason: 'auto_max' }]);
+      await later('1 year');
+      expect(await pay()).toMatchObject([{ status: 'credited', credits: 60_000_000n }]);
+    } finally {
+      await freeTurn();
+    }
+  });
+
   it('is not credited at the rate of a future minute, neither a new one nor a waiting one', async () => {
     const waiting = await newDepositProject();
     await payTrx(waiting, 20_000_000);

@@ -57,6 +57,16 @@ describe('a payment', () => {
     await ledger.adjust(full.id, credits(-6_000_000n), 'room for it', AUTHOR);
     expect(await operator.get(DepositBook).resolveHeld(id, true, AUTHOR)).toBe(30_000_000n);
   });
+
+  it('of more than a hundred million dollars is held, although the balance could hold it', async () => {
+    const [large, larger] = [await newDepositProject(), await newDepositProject()];
+    await payTrx(large, 300_000_000_000_000);
+    await payTrx(larger, 400_000_000_000_000);
+    await settle();
+    await follow();
+    expect(await creditedTo(large)).toBe(900_000_000_000_000n);
+    expect(await depositsOf(larger)).toMatchObject([{ status: 'held', reason: 'amount' }]);
+  });
 });
 
 describe('addresses', () => {

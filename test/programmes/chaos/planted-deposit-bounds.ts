@@ -142,4 +142,12 @@ export const PLANTED_DEPOSIT_BOUNDS: readonly PlantedBug[] = [
       title: 'each deposit of a held sum gets the decision that came while it was being held',
     },
   },
+  {
+    name: 'a deposit of any size is credited without the operator',
+    changes: one('modules/deposits/deposit-judge.ts', 'total > CREDITS_MAX || ', ''),
+    test: {
+      file: 'integration/deposits/deposits-guards.test.ts',
+      title: 'of more than a hundred million dollars is held, although the balance could hold it',
+    },
+  },
 ];
