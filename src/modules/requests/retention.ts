@@ -1,16 +1,15 @@
 /** Prunes the request log from its oldest rows, in bounded steps. */
 import { confirmedNow } from '../../platform/database/confirmed-clock.js';
 import type { Database } from '../../platform/database/database.js';
+import { oldestIds } from '../../platform/database/retention-sql.js';
 
 /** Retention of refused requests. */
 export const REQUESTS_KEPT_DAYS = 7;
 
-/** Scans only the oldest rows: an index on the time would cost every write for this purpose alone. */
+const OLDEST = oldestIds('refused_request', 'at');
 const PRUNE_REQUESTS = {
   name: 'prune_requests',
-  text: `DELETE FROM refused_request
-    WHERE id IN (SELECT id FROM refused_request ORDER BY id LIMIT $2) AND at < $3::timestamptz - $1 * interval '1 day'
-    RETURNING id`,
+  text: `DELETE FROM refused_request WHERE id = ANY (ARRAY(${OLDEST})) RETURNING id`,
 };
 
 /**

@@ -8,6 +8,7 @@ import { Log } from '../../platform/observability/logger.js';
 import { Metrics } from '../../platform/observability/metrics.js';
 import { confirmedNow, steadySince } from '../../platform/database/confirmed-clock.js';
 import { Database, isDatabaseAway } from '../../platform/database/database.js';
+import { oldestIds } from '../../platform/database/retention-sql.js';
 
 const EVERY_MS = 5000;
 const BATCH = 1000;
@@ -37,13 +38,9 @@ const DISABLE = `UPDATE webhook_endpoint e SET disabled_at = clock_timestamp(), 
   WHERE s.endpoint_id = e.id AND s.failing_since IS NOT NULL AND ${FAILING_SINCE} < $1::timestamptz - interval '5 days'
     AND e.disabled_at IS NULL AND e.deleted_at IS NULL`;
 
-/**
- * Scans from the oldest id. A delivery still waiting at that age belongs to an event that can no longer be read. Skips
- * rows that a clock dated ahead, so that they keep none after them.
- */
-const PRUNE = `DELETE FROM webhook_delivery WHERE id IN (
-    SELECT id FROM (SELECT id, created_at FROM webhook_delivery WHERE created_at <= $3::timestamptz ORDER BY id LIMIT $2) oldest
-     WHERE created_at < $3::timestamptz - $1 * interval '1 day') RETURNING id`;
+/** A delivery still waiting at that age belongs to an event that can no longer be read. */
+const OLDEST = oldestIds('webhook_delivery', 'created_at');
+const PRUNE = `DELETE FROM webhook_delivery WHERE id = ANY (ARRAY(${OLDEST})) RETURNING id`;
 
 const PRUNE_DESTINATIONS = `DELETE FROM webhook_destination WHERE free_at < clock_timestamp() - interval '1 minute'`;
 

@@ -2,7 +2,7 @@
 export const BASELINE_OBJECTS: Readonly<Record<string, string>> = {
   'function add_archive_range': 'f7cb03b6db79',
   'function announce_project': '47842d1c778a',
-  'function archive_orders': '5286896bd0e3',
+  'function archive_orders': '709203515fb9',
   'function archived_row': '9b70e23985ae',
   'function auto_delegation_changed': '52de123a3c9a',
   'function auto_delegation_order_moved': '1ca3e864b4a2',
@@ -50,7 +50,7 @@ export const BASELINE_OBJECTS: Readonly<Record<string, string>> = {
   'function project_order_compensations': '7e9b9945f125',
   'function project_order_legs': 'e6ec38f58486',
   'function project_primary_key': '8fd60c4b8798',
-  'function prune_test_orders': '1151aaefe3f7',
+  'function prune_test_orders': '25b9a5401747',
   'function recount_spending': 'c0e990622054',
   'function refuse_change': 'ea1e5739ae5f',
   'function refuse_test_project': 'dc47c4ab43b4',

@@ -1,6 +1,7 @@
 // Rows that a clock far ahead dated: those after them are still deleted at their age.
 import { randomUUID } from 'node:crypto';
 import { pruneEvents } from '../../../src/modules/events/retention.js';
+import { Pruning } from '../../../src/modules/fulfilment/loop/pruning.js';
 import { EndpointWatch } from '../../../src/modules/sender/endpoint-watch.js';
 import type { SenderConfig } from '../../../src/platform/config/sender-config.js';
 import { Metrics } from '../../../src/platform/observability/metrics.js';
@@ -36,6 +37,39 @@ it('deliveries dated by a clock a year ahead keep no older ones', async () => {
   );
   expect(left).toEqual({ left: 1, recent: true });
 });
+
+const PRUNED = {
+  refused_request: {
+    time: 'at',
+    row: `INSERT INTO refused_request (project_id, at, request_id, method, path, status, error, reason, source_address)
+      SELECT gen_random_uuid(), clock_timestamp() + $1::interval, 'r', 'GET', '/', 401, 'E', 'r', '192.0.2.1'`,
+  },
+  broadcast: {
+    time: 'sent_at',
+    row: `INSERT INTO broadcast (chain_tx_id, node, answer, sent_at) SELECT n, 'a node', 'SUCCESS', clock_timestamp() + $1::interval`,
+  },
+} as const;
+
+it.each(['refused_request', 'broadcast'] as const)(
+  'rows of %s that a clock a year ahead dated are deleted with those after them',
+  async (table) => {
+    const { time, row } = PRUNED[table];
+    const ages = [
+      ['1 year', BATCH],
+      ['-40 days', 3],
+      ['1 year', 2],
+      ['-31 days', 3],
+      ['-1 day', 1],
+      ['1 year', 1],
+    ] as const;
+    for (const [age, count] of ages) await run(`${row} FROM generate_series(1, $2::int) n`, [age, count]);
+    const { api } = fixture;
+    const pruning = new Pruning(api.database, api.config, new Metrics(), openLog('silent'));
+    for (let step = 0; step < 3; step += 1) await pruning.pruneOnce();
+    const left = await run(`SELECT ${time} > clock_timestamp() AS is_ahead FROM ${table} ORDER BY id`);
+    expect(left).toEqual([{ is_ahead: false }, { is_ahead: true }]);
+  },
+);
 
 it('events dated by a clock a year ahead are deleted with those after them', async () => {
   const { merchant } = await makeCustomer(fixture.api);

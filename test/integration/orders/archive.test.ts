@@ -153,6 +153,16 @@ describe('an order stays where it is', () => {
     expect(await whereIs(key)).toMatch(/^archived_/);
     for (const each of running) expect(await whereIs(each)).toBe('open_orders');
   });
+
+  it('and does not keep later ones while it is dated ahead by a clock of that time', async () => {
+    const ahead = [await rent(receivers[1]!), await rent(receivers[2]!), await rent(receivers[3]!)];
+    const key = await orderInTheEnd(worker);
+    await api.database.query(`UPDATE orders SET created_at = created_at + interval '1 year' WHERE key = ANY ($1)`, [
+      ahead,
+    ]);
+    expect(await archive()).toBe(1);
+    expect(await whereIs(key)).toMatch(/^archived_/);
+  });
 });
 
 describe('the archive', () => {

@@ -326,11 +326,28 @@ export const PLANTED_CLOCKS: readonly PlantedBug[] = [
   {
     name: 'deliveries that a later clock dated keep those after them',
     changes: one(
-      'modules/sender/endpoint-watch.ts',
-      'WHERE created_at <= $3::timestamptz ORDER BY id LIMIT $2',
+      'platform/database/retention-sql.ts',
+      'WHERE ${TIME} <= $3::timestamptz ORDER BY id LIMIT $2',
       'ORDER BY id LIMIT $2',
     ),
     test: retention('deliveries dated by a clock a year ahead keep no older ones'),
+  },
+  {
+    name: 'orders that a later clock dated keep those after them from the archive',
+    changes: one(SCHEMA, 'FILTER (WHERE n.is_old OR n.is_ahead)', 'FILTER (WHERE n.is_old)'),
+    test: {
+      file: 'integration/orders/archive.test.ts',
+      title: 'and does not keep later ones while it is dated ahead by a clock of that time',
+    },
+  },
+  {
+    name: 'deposits that a later clock credited count towards the limit of each day until then',
+    changes: one(
+      'modules/deposits/deposit-sql.ts',
+      "\n      AND d.changed_at < (SELECT (${TODAY} + interval '1 day') AT TIME ZONE 'UTC')",
+      '',
+    ),
+    test: deposits('is credited by one node although others were credited by a clock a year ahead'),
   },
   {
     name: 'an event that a later clock dated keeps those after it',

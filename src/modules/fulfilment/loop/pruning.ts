@@ -20,6 +20,7 @@ import { Metrics } from '../../../platform/observability/metrics.js';
 import { RepeatedTask } from '../../../platform/support/repeated-task.js';
 import { confirmedNow } from '../../../platform/database/confirmed-clock.js';
 import { Database } from '../../../platform/database/database.js';
+import { oldestIds } from '../../../platform/database/retention-sql.js';
 import { closeReadings } from './receiver-usage.js';
 
 /** Small enough for a statement to take milliseconds, so that other sessions do not wait. */
@@ -31,15 +32,10 @@ const ARCHIVED_ORDERS = 200;
 const IDLE_MS = 60_000;
 const BUSY_MS = 100;
 
-/**
- * Ids grow with time, so only the oldest rows are read. An index on the time would burden every insert for this purpose
- * alone. Concurrent workers take different rows.
- */
+const OLDEST_BROADCASTS = oldestIds('broadcast', 'sent_at');
 const PRUNE_BROADCASTS = {
   name: 'prune_broadcasts',
-  text: `WITH oldest AS (SELECT id, sent_at FROM broadcast ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED)
-    DELETE FROM broadcast b USING oldest
-     WHERE b.id = oldest.id AND oldest.sent_at < $3::timestamptz - $1 * interval '1 day' RETURNING b.id`,
+  text: `DELETE FROM broadcast WHERE id = ANY (ARRAY(${OLDEST_BROADCASTS})) RETURNING id`,
 };
 
 @Injectable()

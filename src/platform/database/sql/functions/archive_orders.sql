@@ -13,8 +13,11 @@ BEGIN
   IF NOT pg_try_advisory_xact_lock(4202067) THEN
     RETURN;
   END IF;
-  SELECT max(n.id) FILTER (WHERE n.is_old), array_agg(n.id) FILTER (WHERE n.is_old AND n.is_over) INTO checked_to, v_orders FROM (
-    SELECT o.id, o.created_at < p_before AS is_old, o.judged AND NOT o.test AND NOT o.needs_attention AS is_over
+  -- An order dated ahead by a clock of that time does not end the run: older ones may be behind it.
+  SELECT max(n.id) FILTER (WHERE n.is_old OR n.is_ahead), array_agg(n.id) FILTER (WHERE n.is_old AND n.is_over)
+    INTO checked_to, v_orders FROM (
+    SELECT o.id, o.created_at < p_before AS is_old, o.created_at > clock_timestamp() AS is_ahead,
+           o.judged AND NOT o.test AND NOT o.needs_attention AS is_over
       FROM open_orders o WHERE o.id > p_after ORDER BY o.id LIMIT p_limit) n;
   -- Locked orders may be changing. They are archived in a later run.
   SELECT array_agg(h.id) INTO v_orders FROM (

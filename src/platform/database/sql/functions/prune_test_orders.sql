@@ -5,28 +5,31 @@
 CREATE OR REPLACE FUNCTION prune_test_orders(p_days integer, p_limit integer) RETURNS integer
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
+  -- As a value it bounds the reads of the indexes.
+  v_before timestamptz := clock_timestamp() - p_days * interval '1 day';
   v_orders bigint[];
 BEGIN
   -- The search may take long, so it runs before the lock that delays the numbering of events.
   SELECT array_agg(old.id) INTO v_orders FROM (
     SELECT o.id FROM open_orders o
-     WHERE o.test AND o.play_at IS NULL AND o.created_at < clock_timestamp() - p_days * interval '1 day'
+     WHERE o.test AND o.play_at IS NULL AND o.created_at < v_before
        AND NOT EXISTS (SELECT FROM event e WHERE e.order_id = o.id AND (
-             e.at >= clock_timestamp() - p_days * interval '1 day' OR (e.type IS NOT NULL AND e.position IS NULL)))
+             e.at >= v_before OR (e.type IS NOT NULL AND e.position IS NULL)))
      ORDER BY o.created_at LIMIT p_limit) old;
   IF v_orders IS NULL THEN
     RETURN 0;
   END IF;
-  -- The lock for numbering events and ending logs. It is not waited for. The found orders are checked again under it.
+  -- The lock for numbering events and ending logs. It is not waited for.
   IF NOT pg_try_advisory_xact_lock(4202001) THEN
     RETURN 0;
   END IF;
-  SELECT array_agg(old.id) INTO v_orders FROM (
-    SELECT o.id FROM open_orders o
-     WHERE o.id = ANY (v_orders) AND o.test AND o.play_at IS NULL AND o.created_at < clock_timestamp() - p_days * interval '1 day'
-       AND NOT EXISTS (SELECT FROM event e WHERE e.order_id = o.id AND (
-             e.at >= clock_timestamp() - p_days * interval '1 day' OR (e.type IS NOT NULL AND e.position IS NULL)))
-     ORDER BY o.created_at FOR UPDATE SKIP LOCKED) old;
+  SELECT array_agg(held.id) INTO v_orders FROM (
+    SELECT o.id FROM open_orders o WHERE o.id = ANY (v_orders) ORDER BY o.created_at FOR UPDATE SKIP LOCKED) held;
+  -- Only a statement that begins under the locks sees what was committed before them.
+  SELECT array_agg(o.id) INTO v_orders FROM open_orders o
+   WHERE o.id = ANY (v_orders) AND o.test AND o.play_at IS NULL AND o.created_at < v_before
+     AND NOT EXISTS (SELECT FROM event e WHERE e.order_id = o.id AND (
+           e.at >= v_before OR (e.type IS NOT NULL AND e.position IS NULL)));
   IF v_orders IS NULL THEN
     RETURN 0;
   END IF;
