@@ -57,8 +57,10 @@ const GIVE_BACK = {
   text: `UPDATE sign_in_guess SET guesses = guesses - 1 WHERE key = ANY ($1::bytea[]) AND guesses > 0`,
 };
 const FORGET_BATCH = 10_000;
-const FORGET = `WITH gone AS (DELETE FROM sign_in_guess WHERE key IN
-    (SELECT key FROM sign_in_guess WHERE window_ends < clock_timestamp() AND ${CLOCK_IS_STEADY} LIMIT ${FORGET_BATCH.toString()} FOR UPDATE SKIP LOCKED)
+/** The array is made once, so that the limit holds. The subquery for the time lets it use the index. */
+export const FORGET = `WITH gone AS (DELETE FROM sign_in_guess WHERE key = ANY (ARRAY(
+    SELECT key FROM sign_in_guess WHERE window_ends < (SELECT clock_timestamp()) AND ${CLOCK_IS_STEADY}
+     LIMIT ${FORGET_BATCH.toString()} FOR UPDATE SKIP LOCKED))
   RETURNING 1) SELECT count(*)::int AS count FROM gone`;
 
 /** A counted guess. It is returned to the budget if it was right. */

@@ -60,8 +60,9 @@ const END_OTHERS = `DELETE FROM console_session WHERE person_id = $1 AND ($2::uu
 const LIST = `SELECT s.id, s.created_at, s.seen_at, s.source_address, s.user_agent FROM console_session s
   WHERE s.person_id = $1 AND s.stage = 'signed_in' AND ${ALIVE} ORDER BY s.seen_at DESC LIMIT ${PER_PERSON_MAX.toString()}`;
 const ALIVE_OF = `SELECT s.id FROM console_session s WHERE s.id = ANY ($1::uuid[]) AND ${ALIVE}`;
-const FORGET = `DELETE FROM console_session WHERE id IN
-  (SELECT s.id FROM console_session s WHERE NOT (${ALIVE}) AND ${CLOCK_IS_STEADY} LIMIT 1000 FOR UPDATE SKIP LOCKED)`;
+/** The array is made once, so that the limit holds. */
+const FORGET = `DELETE FROM console_session WHERE id = ANY (ARRAY(
+  SELECT s.id FROM console_session s WHERE NOT (${ALIVE}) AND ${CLOCK_IS_STEADY} LIMIT 1000 FOR UPDATE SKIP LOCKED))`;
 /** Wrong codes that end a sign-in. */
 const WRONG_CODES_MAX = 5;
 
