@@ -28,7 +28,7 @@ export const ORDER_CSV_DETAILS: OrderDetails = {
   columns: `, x.metadata, x.price_sun, x.bandwidth_price_sun, x.activation_price_sun, x.kept_credits, x.trx_usd_e8, x.energy_fee_sun, x.expected_uses, u.before_energy, u.after_energy,
     (SELECT r.energy FROM rental_use r WHERE r.order_id = o.id) AS used_energy,
     (SELECT string_agg(encode(t.txid, 'hex'), ' ' ORDER BY l.leg_no) FROM leg l
-       JOIN chain_tx t ON t.leg_id = l.id AND t.purpose <> 'reclaim' AND t.status IN ('included', 'solid')
+       JOIN chain_tx t ON t.order_id = l.order_id AND t.leg_id = l.id AND t.purpose <> 'reclaim' AND t.status IN ('included', 'solid')
       WHERE l.order_id = o.id) AS txids`,
   joins: 'JOIN orders x ON x.id = o.id LEFT JOIN receiver_energy u ON u.order_id = o.id',
 };

@@ -121,9 +121,9 @@ const ORDER = `SELECT o.id, o.project_id, o.key, o.kind, o.status, o.settled, o.
     LEFT JOIN rental_use s ON s.order_id = o.id
   WHERE o.project_id = $1`;
 
-const TRANSACTIONS = `SELECT encode(t.txid, 'hex') AS txid, t.purpose, t.status, t.block_number, encode(t.block_id, 'hex') AS block_id,
+export const TRANSACTIONS = `SELECT encode(t.txid, 'hex') AS txid, t.purpose, t.status, t.block_number, encode(t.block_id, 'hex') AS block_id,
     t.block_at, t.created_at, t.sent_at, t.expires_at, l.kind, l.energy, l.bandwidth, l.amount_sun
-  FROM chain_tx t JOIN leg l ON l.id = t.leg_id WHERE t.order_id = $1 ORDER BY t.id LIMIT 500`;
+  FROM chain_tx t JOIN leg l ON l.order_id = t.order_id AND l.id = t.leg_id WHERE t.order_id = $1 ORDER BY t.id LIMIT 500`;
 
 const EVENTS = `SELECT e.id, e.type, e.at, e.chain_at, e.position, e.payload::json ->> 'id' AS name FROM event e
   WHERE e.order_id = $1 AND e.type IS NOT NULL AND e.project_id = $2 ORDER BY e.id LIMIT 500`;

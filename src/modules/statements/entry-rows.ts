@@ -54,7 +54,7 @@ export const ENTRIES = `SELECT e.id, e.kind, e.entry_key, e.credits,
     CASE WHEN d.id IS NOT NULL THEN ARRAY[encode(d.txid, 'hex')]
          WHEN e.kind = 'charge' THEN (
            SELECT array_agg(encode(t.txid, 'hex') ORDER BY l.leg_no) FROM leg l
-             JOIN chain_tx t ON t.leg_id = l.id AND t.purpose <> 'reclaim' AND t.status = 'solid'
+             JOIN chain_tx t ON t.order_id = l.order_id AND t.leg_id = l.id AND t.purpose <> 'reclaim' AND t.status = 'solid'
             WHERE l.order_id = e.order_id) END AS txids
   FROM`;
 

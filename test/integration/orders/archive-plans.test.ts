@@ -1,6 +1,9 @@
 // The statements of an order's life are planned over open orders, regardless of the number of archive ranges.
 import 'reflect-metadata';
 import pg from 'pg';
+import { ORDER_CSV_DETAILS } from '../../../src/modules/console/order-csv.js';
+import { TRANSACTIONS } from '../../../src/modules/console/order-records.js';
+import { LEDGER_PAGE } from '../../../src/modules/statements/ledger-list.js';
 import { archive, orderInTheEnd } from '../../support/worker/archive-fixture.js';
 import { asAdmin } from '../../setup/admin.js';
 import {
@@ -9,6 +12,7 @@ import {
   customer,
   SteppedWorker,
   openFixture,
+  orderOf,
   receivers,
   fixtureDatabaseUrl,
   START_LIMIT_MS,
@@ -129,4 +133,25 @@ it('no statement of an order’s life reads more than two partitions, however ma
   // Guards the test itself: these statements were recorded.
   const expected = ['claim_due', 'orders-by-key', 'record_built', 'mark_solid'];
   expect(expected.filter((name) => !planned.has(name))).toEqual([]);
+});
+
+it('reads one range of the archive for the transactions of an archived order', async () => {
+  await asAdmin(fixtureDatabaseUrl(), async (client) => {
+    for (const range of [0, 1, 2, 3]) await client.query('SELECT add_archive_range($1)', [range * 1_000_000]);
+  });
+  const key = await orderInTheEnd(await SteppedWorker.open());
+  const { id } = await orderOf(key);
+  expect(await archive()).toBe(1);
+  const values = [customer.merchant, '-infinity', 'infinity', 0, 100];
+  const csv = `SELECT o.id${ORDER_CSV_DETAILS.columns} FROM orders o ${ORDER_CSV_DETAILS.joins} WHERE o.id = $1 AND o.archived`;
+  const read = await partitionsOf(
+    new Map([
+      ['ledger', { text: LEDGER_PAGE.text, values }],
+      ['csv', { text: csv, values: [id] }],
+      ['transactions', { text: TRANSACTIONS, values: [id] }],
+    ]),
+    'ANALYZE, FORMAT JSON',
+  );
+  // The open rows, and the order's range.
+  expect([...read]).toEqual([...read.keys()].map((name) => [name, 2]));
 });
