@@ -97,14 +97,17 @@ test('a debit beyond a lowered limit is an overdraft, although a clock set back 
       customer.merchant,
     ]);
   });
-  expect(await stopping('everything')).toContain('overdraft');
-  await admin(async (client) => {
-    await client.query('SET session_replication_role = replica');
-    await client.query(`DELETE FROM credit_entry WHERE entry_key = 'adjustment:beyond'`);
-    await client.query(`UPDATE credit_account SET balance_credits = balance_credits + 600 WHERE project_id = $1`, [
-      customer.merchant,
-    ]);
-  });
+  try {
+    expect(await stopping('everything')).toContain('overdraft');
+  } finally {
+    await admin(async (client) => {
+      await client.query('SET session_replication_role = replica');
+      await client.query(`DELETE FROM credit_entry WHERE entry_key = 'adjustment:beyond'`);
+      await client.query(`UPDATE credit_account SET balance_credits = balance_credits + 600 WHERE project_id = $1`, [
+        customer.merchant,
+      ]);
+    });
+  }
 });
 
 test('a small step of the clock back over midnight does not give a daily cap twice', async () => {
