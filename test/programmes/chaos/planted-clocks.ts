@@ -264,7 +264,7 @@ export const PLANTED_CLOCKS: readonly PlantedBug[] = [
     name: 'guesses are forgotten by a clock that jumped',
     changes: [
       ...one('modules/people/guesses.ts', 'if ((await confirmedNow(this.database)) === undefined) return false;', ''),
-      ...one('modules/people/guesses.ts', ' AND ${CLOCK_IS_STEADY} LIMIT', ' LIMIT'),
+      ...one('modules/people/guesses.ts', ' AND ${CLOCK_IS_STEADY}\n', '\n'),
     ],
     test: EARLY,
   },
