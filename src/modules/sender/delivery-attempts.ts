@@ -98,8 +98,9 @@ export class DeliveryAttempts {
     delivery: DueDelivery & { readonly payload: string },
     hooks: AttemptHooks,
   ): Promise<Answered> {
-    const host = this.addressRules.destinationOf(endpoint.url)?.host;
-    if (host !== undefined) await this.waitForSlot(`host ${host}`);
+    const destination = this.addressRules.destinationOf(endpoint.url);
+    // The host of a literal is its address, which has a slot of its own.
+    if (destination?.isLiteral === false) await this.waitForSlot(`host ${destination.host}`);
     const secrets = this.secretsOf(endpoint);
     const { eventKey, payload: body } = delivery;
     const headers = () => signedHeaders(eventKey, Math.floor(nowMs() / 1000), body, secrets);
