@@ -82,14 +82,17 @@ const TAKE = {
     LEFT JOIN event_position p ON p.project_id = e.project_id ORDER BY e.id`,
 };
 
-/** Updates the events of a batch and the last position of each log in one statement. */
+/**
+ * Updates the events of a batch and the last position of each log in one statement. `(SELECT $1…)` hides the number of
+ * events, so that the plan is kept (order-records/transaction-transitions.ts).
+ */
 const NUMBER = {
   name: 'number_events',
   text: `WITH numbered AS (
       UPDATE event e SET position = v.position, payload = v.payload, snapshot = NULL
-        FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS v(id, position, payload) WHERE e.id = v.id AND e.position IS NULL)
+        FROM unnest((SELECT $1::bigint[]), $2::bigint[], $3::text[]) AS v(id, position, payload) WHERE e.id = v.id AND e.position IS NULL)
     INSERT INTO event_position AS p (project_id, position)
-    SELECT v.project_id, v.position FROM unnest($4::uuid[], $5::bigint[]) AS v(project_id, position)
+    SELECT v.project_id, v.position FROM unnest((SELECT $4::uuid[]), $5::bigint[]) AS v(project_id, position)
     ON CONFLICT (project_id) DO UPDATE SET position = excluded.position`,
 };
 

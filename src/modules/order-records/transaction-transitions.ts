@@ -31,6 +31,11 @@ export interface InsertedTx {
   readonly purpose: string;
 }
 
+/*
+ * The statements below take their first array as `(SELECT $1…)`, which hides its length from the planner. Otherwise a
+ * plan for one or two elements looks cheaper than the kept plan, which expects ten, and every call is planned again.
+ */
+
 const idsOf = (txs: readonly FencedTx[]): bigint[] => txs.map(({ id }) => id);
 const fencesOf = (txs: readonly FencedTx[]): number[] => txs.map(({ fence }) => fence);
 
@@ -41,12 +46,12 @@ const fencesOf = (txs: readonly FencedTx[]): number[] => txs.map(({ fence }) => 
 const RECORD_BUILT = {
   name: 'record_built',
   text: `WITH held AS (
-      SELECT o.id FROM open_orders o JOIN (SELECT DISTINCT * FROM unnest($1::bigint[], $2::int[])) AS v(id, fence)
+      SELECT o.id FROM open_orders o JOIN (SELECT DISTINCT * FROM unnest((SELECT $1::bigint[]), $2::int[])) AS v(id, fence)
           ON o.id = v.id AND o.fence = v.fence
        WHERE ${RECOVERY_IS_DONE} ORDER BY o.id FOR NO KEY UPDATE OF o SKIP LOCKED)
     INSERT INTO chain_tx (order_id, leg_id, wallet_id, purpose, attempt, status, txid, raw_data, ref_block_number, expires_at)
     SELECT v.order_id, v.leg_id, v.wallet_id, v.purpose, v.attempt, 'built', v.txid, v.raw_data, v.ref_block, v.expires_at
-      FROM unnest($1::bigint[], $3::bigint[], $4::int[], $5::text[], $6::int[], $7::bytea[], $8::bytea[],
+      FROM unnest((SELECT $1::bigint[]), $3::bigint[], $4::int[], $5::text[], $6::int[], $7::bytea[], $8::bytea[],
                   $9::bigint[], $10::timestamptz[])
         AS v(order_id, leg_id, wallet_id, purpose, attempt, txid, raw_data, ref_block, expires_at)
       JOIN held ON held.id = v.order_id
@@ -72,7 +77,7 @@ export async function insertBuilt(database: Queryable, built: readonly BuiltTx[]
 const RECORD_SIGNED = {
   name: 'record_signed',
   text: `WITH held AS (
-      SELECT t.id, v.signature FROM unnest($1::bigint[], $2::int[], $3::bytea[]) AS v(id, fence, signature)
+      SELECT t.id, v.signature FROM unnest((SELECT $1::bigint[]), $2::int[], $3::bytea[]) AS v(id, fence, signature)
         JOIN open_chain_tx t ON t.id = v.id JOIN open_orders o ON o.id = t.order_id AND o.fence = v.fence
        WHERE t.status = 'built' ORDER BY t.id FOR NO KEY UPDATE OF t SKIP LOCKED)
     UPDATE open_chain_tx t SET status = 'signed', signature = held.signature FROM held WHERE t.id = held.id RETURNING t.id`,
@@ -96,7 +101,7 @@ const MARK_SENDING = {
   name: 'mark_sending',
   text: `WITH held AS (
       SELECT t.id, v.due_at, clock_timestamp() + v.delay_ms * interval '1 millisecond' AS next_at
-        FROM unnest($1::bigint[], $2::int[], $3::timestamptz[], $4::int[]) AS v(id, fence, due_at, delay_ms)
+        FROM unnest((SELECT $1::bigint[]), $2::int[], $3::timestamptz[], $4::int[]) AS v(id, fence, due_at, delay_ms)
         JOIN open_chain_tx t ON t.id = v.id JOIN open_orders o ON o.id = t.order_id AND o.fence = v.fence JOIN open_leg l ON l.id = t.leg_id
        WHERE t.status = 'signed' AND ${RECOVERY_IS_DONE} ORDER BY o.id, t.id FOR NO KEY UPDATE OF o, t, l SKIP LOCKED),
     sent AS (

@@ -28,7 +28,8 @@ const TX_AGE_SEC = steadyAgeSec('t.created_at');
 
 /**
  * Legs with their live transactions, one row for each transaction. A reclaim is never given up, so it may have many
- * attempts: Postgres counts them. Unsigned attempts do not count once the wallet signs again.
+ * attempts: Postgres counts them. Unsigned attempts do not count once the wallet signs again. `(SELECT $1…)` hides the
+ * number of orders, so that the plan is kept (order-records/transaction-transitions.ts).
  */
 const LOAD_LEGS = {
   name: 'load_legs',
@@ -46,7 +47,7 @@ const LOAD_LEGS = {
           extract(epoch FROM clock_timestamp() - max(t.created_at))::float8 AS "lastAgeSec"
         FROM open_chain_tx t WHERE t.order_id = l.order_id AND t.leg_id = l.id AND t.status IN ('dead', 'dropped')
        GROUP BY t.purpose) c) a
-    WHERE l.order_id = ANY ($1::bigint[]) ORDER BY l.order_id, l.leg_no, t.id`,
+    WHERE l.order_id = ANY ((SELECT $1::bigint[])::bigint[]) ORDER BY l.order_id, l.leg_no, t.id`,
 };
 
 const STILL_OURS = {
