@@ -21,3 +21,8 @@ export function timeText(at: Date): string {
     .replace('T', ' ')
     .replace(/\.\d+Z$/, 'Z');
 }
+
+/** Formats a whole number with its digits in groups of three. */
+export function grouped(value: bigint, separator = ' '): string {
+  return value.toString().replace(/\B(?=(\d{3})+$)/g, separator);
+}

@@ -2,6 +2,7 @@
  * Parses amounts that people type in the consoles and on the command line. Refuses ambiguous texts with the reason. The
  * text "12,500" is ambiguous: with a decimal comma it is twelve and a half, otherwise twelve thousand five hundred.
  */
+import { grouped } from './text.js';
 import { CREDITS_PER_USD } from './units.js';
 
 /** A larger amount is not a JSON integer. */
@@ -75,10 +76,8 @@ export function wholeTyped(text: string, largest: bigint = LARGEST): TypedAmount
     return { fault: /^\d[\d.,]*$/.test(typed) ? `${NO_WHOLE} Decimals are not accepted.` : NO_WHOLE };
   }
   const value = BigInt(digits);
-  return value > largest ? { fault: `Enter at most ${groupedDigits(largest)}.` } : { value };
+  return value > largest ? { fault: `Enter at most ${grouped(largest, ',')}.` } : { value };
 }
-
-const groupedDigits = (value: bigint): string => value.toString().replace(/\B(?=(\d{3})+$)/g, ',');
 
 /** Formats credits as the text of a field that parses to the same credits. */
 export function dollarsText(credits: bigint): string {

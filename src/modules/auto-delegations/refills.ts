@@ -16,7 +16,7 @@ import { Log } from '../../platform/observability/logger.js';
 import { Metrics } from '../../platform/observability/metrics.js';
 import { AddressCheck, READ_AGAIN_MS, unchangedState } from './address-check.js';
 import { AutoDelegationClaims, type ClaimedAutoDelegation } from './auto-delegation-claims.js';
-import { grouped } from './rentals.js';
+import { groupBy } from './rentals.js';
 
 /** Interval between searches for due rows. */
 const REST_MS = 250;
@@ -97,7 +97,7 @@ export class Refills extends RepeatedTask {
 
   private async checkAll(claimed: readonly ClaimedAutoDelegation[]): Promise<void> {
     if (claimed.length === 0) return;
-    const legs = grouped(await this.claims.legsOf(claimed), (leg) => leg.auto_id);
+    const legs = groupBy(await this.claims.legsOf(claimed), (leg) => leg.auto_id);
     await forEachConcurrently(claimed, CHECKS_MAX, async (row) => {
       try {
         await this.claims.record(row, await this.addressCheck.checkAndRefill(row, legs.get(row.id) ?? []));

@@ -12,7 +12,7 @@ const CREDIBLE_PER_MILLE = 999n;
 const WHOLE_PERCENT = 99n;
 
 /** Groups items by `keyOf`, keeping their order. */
-export function grouped<T>(items: readonly T[], keyOf: (item: T) => bigint): ReadonlyMap<bigint, readonly T[]> {
+export function groupBy<T>(items: readonly T[], keyOf: (item: T) => bigint): ReadonlyMap<bigint, readonly T[]> {
   const groups = new Map<bigint, T[]>();
   for (const item of items) {
     const group = groups.get(keyOf(item));
@@ -24,7 +24,7 @@ export function grouped<T>(items: readonly T[], keyOf: (item: T) => bigint): Rea
 
 /** Returns the rentals to the address, as far as `reading` shows them. */
 export function rentalsOf(legs: readonly LegToAddress[], reading: EnergyReading): StandingRental[] {
-  return [...grouped(legs, (leg) => leg.order_id).values()].flatMap((ofOrder) => {
+  return [...groupBy(legs, (leg) => leg.order_id).values()].flatMap((ofOrder) => {
     const [order] = ofOrder;
     if (order === undefined) return [];
     const sum = (which: (leg: LegToAddress) => boolean) =>

@@ -2,7 +2,7 @@
  * Derives the causes of a burn or failure from facts, each proven by a receipt, a place in the chain or a recorded order.
  * What the facts don't prove is no cause. Pure.
  */
-import { trxText } from '../../domain/text.js';
+import { grouped, trxText } from '../../domain/text.js';
 import { divCeil } from '../../domain/units.js';
 import { reasonOfRevert } from '../quotes/revert-reason.js';
 import {
@@ -348,7 +348,3 @@ export const NOT_IN_A_BLOCK: Cause = {
   next: 'Ask again in a few seconds.',
   burnSun: 0n,
 };
-
-function grouped(value: bigint): string {
-  return value.toString().replace(/\B(?=(\d{3})+(?!\d))/g, ' ');
-}

@@ -1,4 +1,5 @@
 /** `credits`: top-ups, corrections, and the entries of a balance. */
+import { grouped } from '../../domain/text.js';
 import { randomUUID } from 'node:crypto';
 import { Option, type Command } from 'commander';
 import type { Booking } from '../billing/bookings.js';
@@ -7,7 +8,7 @@ import { usdBalanceOf } from '../../domain/conversion.js';
 import type { Credits } from '../../domain/units.js';
 import { creditsArg, integerArg, merchantArg, signedCreditsArg } from './arguments.js';
 import type { CliContext } from './cli-context.js';
-import { creditsText, grouped, table } from './format.js';
+import { creditsText, table } from './format.js';
 import { Projects } from '../projects/projects.js';
 import { repeatableWith } from './unknown-outcome.js';
 

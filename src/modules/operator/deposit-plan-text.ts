@@ -1,9 +1,10 @@
 /** Formats planned transfers from deposit addresses: the steps before each is sent, and the bytes to sign. */
+import { grouped } from '../../domain/text.js';
 import type { PlannedTransfer } from '../deposits/deposit-transfers.js';
 import type { SweepPlan } from '../deposits/sweep-draft.js';
 import { trxOf } from '../../domain/conversion.js';
 import { ForeignJson } from './cli-context.js';
-import { grouped, table } from './format.js';
+import { table } from './format.js';
 
 /** `transaction` is unchanged, as signing tools expect it. */
 export function transferJson(transfer: PlannedTransfer): object {

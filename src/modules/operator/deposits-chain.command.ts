@@ -1,4 +1,5 @@
 /** `deposits` on chain: rescans blocks, audits balances, and plans unsigned transactions to sign elsewhere. */
+import { grouped } from '../../domain/text.js';
 import { Option, type Command } from 'commander';
 import { DepositAudit, type AuditReport } from '../deposits/deposit-audit.js';
 import { DepositReturns } from '../deposits/deposit-returns.js';
@@ -9,7 +10,7 @@ import { OperatorError } from '../../domain/operator-error.js';
 import { integerArg } from './arguments.js';
 import type { CliContext } from './cli-context.js';
 import { arrivalText, returnText, sweepJson, sweepText, transferJson } from './deposit-plan-text.js';
-import { creditsText, grouped, table } from './format.js';
+import { creditsText, table } from './format.js';
 
 const blockArg = integerArg(0n, 2n ** 40n);
 const depositArg = integerArg(1n, 2n ** 53n - 1n);

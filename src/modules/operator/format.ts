@@ -1,6 +1,6 @@
 /** Formats answers for the operator: aligned plain-text tables and lists, numbers to the right. */
 import { decimal, usdBalanceOf } from '../../domain/conversion.js';
-import { timeText } from '../../domain/text.js';
+import { grouped, timeText } from '../../domain/text.js';
 import type { Credits } from '../../domain/units.js';
 
 type Cell = string | number | bigint | boolean | Date | null | undefined;
@@ -148,11 +148,6 @@ function cellText(cell: Cell): string {
 function isNumber(cell: Cell): boolean {
   if (typeof cell === 'bigint' || typeof cell === 'number') return true;
   return typeof cell === 'string' && /^[+-]?[\d ]+(\.\d+)?( [A-Z]+)?$/.test(cell);
-}
-
-/** Formats an integer with separated thousands. */
-export function grouped(value: bigint): string {
-  return value.toString().replace(/\B(?=(\d{3})+(?!\d))/g, ' ');
 }
 
 /** Formats credits with their value in dollars. */

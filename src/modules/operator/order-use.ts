@@ -1,9 +1,9 @@
 /** The use of a rental's energy and the obstacles to it, for `orders explain`. Pure. */
-import { trxText } from '../../domain/text.js';
+import { grouped, trxText } from '../../domain/text.js';
 import type { OrderDetails } from '../orders/order-history.js';
 import type { Outlook } from '../simulation/transfer-outlook.js';
 import type { Order } from '../../platform/database/entities/order.entity.js';
-import { grouped, paragraph } from './format.js';
+import { paragraph } from './format.js';
 
 /** True while the receiver has the energy of this order or is about to get it. */
 export function isInUse({ order }: OrderDetails): boolean {

@@ -9,8 +9,8 @@ import { energyOfSun, type EnergyRatio } from '../pool/energy-ratio.js';
 import { forecast, poolStanding, type ForecastHour } from '../pool/forecast.js';
 import { Database } from '../../platform/database/database.js';
 import type { CliContext } from './cli-context.js';
-import { trxText } from '../../domain/text.js';
-import { grouped, percentText, table } from './format.js';
+import { grouped, trxText } from '../../domain/text.js';
+import { percentText, table } from './format.js';
 import { PoolWallets, type WalletView } from '../pool/pool-wallets.js';
 
 interface ChainNow {

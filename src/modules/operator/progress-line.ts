@@ -2,10 +2,10 @@
  * Shows the progress of long checks on stderr: in a terminal one line that is overwritten, otherwise one line for each
  * check.
  */
+import { grouped } from '../../domain/text.js';
 import { monotonicMs } from '../../platform/support/clock.js';
 import type { Progress } from '../verify/verify.js';
 import type { Terminal } from './cli-context.js';
-import { grouped } from './format.js';
 
 /** Narrower than any terminal, because a wrapped line would be overwritten only in part. */
 const WIDTH = 79;

@@ -1,4 +1,5 @@
 /** `project`: tenants, their keys, terms and options. */
+import { grouped } from '../../domain/text.js';
 import type { Command } from 'commander';
 import { randomUUID } from 'node:crypto';
 import { Ledger, type BillingTerms } from '../billing/ledger.js';
@@ -9,7 +10,7 @@ import { SIGNATURE_SCHEMES, type SignatureSchemes } from '../../domain/scopes.js
 import { reasonOf } from '../../domain/errors.js';
 import { OperatorError, usageError } from '../../domain/operator-error.js';
 import { overlapArg } from './api-keys.command.js';
-import { creditsText, fields, grouped, table } from './format.js';
+import { creditsText, fields, table } from './format.js';
 import { madeByKey, madeText } from './made-by-key.js';
 import { addProjectCheck } from './project-check.command.js';
 import { RequestHistory } from '../requests/request-history.js';

@@ -1,4 +1,5 @@
 /** Formats a report as tables of 80 columns and as JSON. */
+import { grouped } from '../../domain/text.js';
 import { decimal, usdBalanceOf, trxOf } from '../../domain/conversion.js';
 import { divHalfUp, type Credits } from '../../domain/units.js';
 import { plainOf } from '../reports/report-csv.js';
@@ -10,7 +11,7 @@ import {
   type ReportBy,
   type ReportRow,
 } from '../reports/report-service.js';
-import { creditsText, fields, grouped, table } from './format.js';
+import { creditsText, fields, table } from './format.js';
 
 const HOUR_SEC = 3600n;
 const HOUR_MS = 3_600_000n;

@@ -13,8 +13,8 @@ import { verifyRecords } from '../verify/verify.js';
 import { integerArg } from './arguments.js';
 import type { CliContext } from './cli-context.js';
 import { OperatorError, usageError } from '../../domain/operator-error.js';
-import { timeText } from '../../domain/text.js';
-import { grouped, table } from './format.js';
+import { grouped, timeText } from '../../domain/text.js';
+import { table } from './format.js';
 import { ProgressLine } from './progress-line.js';
 
 const limitArg = integerArg(1n, 1000n);

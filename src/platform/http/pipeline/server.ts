@@ -83,8 +83,8 @@ class LimitedExpressAdapter extends ExpressAdapter {
   }
 }
 
-/** A server's headers and its way of refusing. The pipeline itself is the same for all servers. */
-export interface Manners {
+/** The parts of the pipeline that differ between servers. */
+export interface PipelineOptions {
   readonly http: Config['http'];
   readonly sales: Config['sales'];
   /** Set on every answer. */
@@ -103,27 +103,30 @@ export interface Manners {
 export async function createHttpApp(module: DynamicModule | Type, config: Config): Promise<NestExpressApplication> {
   const { http, sales } = config;
   const docUrlOf = docUrlsOf(http.apiUrl);
-  const manners = { http, sales, headers: securityHeaders(), answerError: errorAnswers(docUrlOf), docUrlOf };
-  return createServedApp(module, manners);
+  const options = { http, sales, headers: securityHeaders(), answerError: errorAnswers(docUrlOf), docUrlOf };
+  return createServedApp(module, options);
 }
 
 /**
  * Creates an application with the pipeline before its routes, not listening yet. The module must provide Log, Metrics
  * and SaleBounds.
  */
-export async function createServedApp(module: DynamicModule | Type, manners: Manners): Promise<NestExpressApplication> {
-  const app = await NestFactory.create<NestExpressApplication>(module, new LimitedExpressAdapter(manners.http), {
+export async function createServedApp(
+  module: DynamicModule | Type,
+  options: PipelineOptions,
+): Promise<NestExpressApplication> {
+  const app = await NestFactory.create<NestExpressApplication>(module, new LimitedExpressAdapter(options.http), {
     bodyParser: false,
     abortOnError: false,
     // The caller logs a failed start, once.
     logger: false,
   });
-  configureHttp(app, manners);
+  configureHttp(app, options);
   return app;
 }
 
 /** Puts the pipeline before every route of `app`. */
-function configureHttp(app: NestExpressApplication, manners: Manners): void {
+function configureHttp(app: NestExpressApplication, options: PipelineOptions): void {
   const log = app.get(Log);
   app.set('etag', false);
   app.set('x-powered-by', false);
@@ -131,10 +134,10 @@ function configureHttp(app: NestExpressApplication, manners: Manners): void {
   app.set('strict routing', true);
   // A query string is ignored on a POST. A GET with a query has flat parameters.
   app.set('query parser', readQuery);
-  const { sales } = manners;
+  const { sales } = options;
   app.useGlobalPipes(new RequestPipe({ sales, sale: app.get<SaleBounds>(SaleBounds, { strict: false }) }));
-  app.useGlobalFilters(new ErrorFilter(log, manners.answerError));
-  app.use(pipeline(app, log, manners));
+  app.useGlobalFilters(new ErrorFilter(log, options.answerError));
+  app.use(pipeline(app, log, options));
 }
 
 /** Returns helmet's headers for a JSON API: no framing, loading or sniffing. */
@@ -156,8 +159,8 @@ function securityHeaders(): ReadonlyMap<string, string> {
   return headers;
 }
 
-function pipeline(app: INestApplication, log: Log, manners: Manners) {
-  const { http, headers, answerError: refuse, before, docUrlOf } = manners;
+function pipeline(app: INestApplication, log: Log, options: PipelineOptions) {
+  const { http, headers, answerError: refuse, before, docUrlOf } = options;
   const routes = routesOf(app);
   const metrics = app.get(Metrics);
   const server = serverOf(app);
