@@ -19,15 +19,15 @@ export function addressChecksum(payload: Uint8Array): Buffer {
  * 58^3 times 2^32 still fits a double exactly. Three digits at a time in 32-bit words take 0.9 µs; big integers took
  * 3.5 µs.
  */
-const DIGITS_AT_ONCE = 3;
+const DIGITS_PER_STEP = 3;
 const WORDS = 7;
 const WORD = 2 ** 32;
 
 /** Decodes the 34 digits of an address to 25 bytes: 58^34 is less than 2^200. */
 function base58Bytes(text: string): Buffer {
   const words = new Float64Array(WORDS);
-  for (let start = 0; start < text.length; start += DIGITS_AT_ONCE) {
-    const end = Math.min(start + DIGITS_AT_ONCE, text.length);
+  for (let start = 0; start < text.length; start += DIGITS_PER_STEP) {
+    const end = Math.min(start + DIGITS_PER_STEP, text.length);
     let [carry, factor] = [0, 1];
     for (let at = start; at < end; at += 1) {
       carry = carry * 58 + (DIGITS.get(text.charCodeAt(at)) ?? 0);

@@ -29,7 +29,7 @@ export type Outcome =
   | { readonly kind: 'refused'; readonly reason: string };
 
 const NOTHING: Outcome = { kind: 'nothing' };
-const AT_ONCE: Outcome = { kind: 'again', inMs: 0 };
+const IMMEDIATELY: Outcome = { kind: 'again', inMs: 0 };
 const SOON: Outcome = { kind: 'again', inMs: 2000 };
 
 /** Refusals that pass without intervention. */
@@ -158,7 +158,7 @@ export class RefillPurchases {
     const outcome = await buy(this.database, row, terms);
     if ('refused' in outcome) return this.refused('order', outcome.refused);
     if (outcome.orderId !== undefined) this.announce(row, outcome.orderId, terms);
-    return outcome.orderId === undefined ? AT_ONCE : { kind: 'ordered' };
+    return outcome.orderId === undefined ? IMMEDIATELY : { kind: 'ordered' };
   }
 
   private async buyExtension(
@@ -173,7 +173,7 @@ export class RefillPurchases {
         { autoDelegationId: row.id.toString(), key: nextKey(row) },
         'extension accepted for an auto-delegation',
       );
-      return AT_ONCE;
+      return IMMEDIATELY;
     }
     if (REPLACED.has(outcome.refused)) return this.buyOrder(row, replacement, clockMs);
     return this.refused('extension', outcome.refused);
@@ -214,7 +214,7 @@ export class RefillPurchases {
 
   private refused(kind: 'order' | 'extension', code: string): Outcome {
     this.bought.inc({ kind, outcome: code });
-    if (code === MOVED) return AT_ONCE;
+    if (code === MOVED) return IMMEDIATELY;
     if (PASSING.has(code)) return SOON;
     return { kind: 'refused', reason: code === KEY_REFUSED ? KEY_REVOKED : code };
   }

@@ -144,7 +144,7 @@ export class CreditRequests {
       const { project_id: projectId, kind, credits, reference } = row;
       if (isOfDeposit(kind)) {
         const request = { reference, credits: credits as Credits, isCredited: kind === 'deposit' };
-        // The project can read this reason, so it names nobody.
+        // The project can read this reason, so it names no person.
         await decideDeposit(tx, request, { actor: admin.email, reason: row.reason });
         return undefined;
       }

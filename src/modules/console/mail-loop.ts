@@ -26,7 +26,7 @@ const LOOK_MS = 5000;
 const RETRY_MS = 15_000;
 /** Lines per kind: more than the page shows, so that an item is not new again when it returns among the shown ones. */
 const INBOX_MAX = 500;
-const AT_ONCE = 4;
+const CONCURRENT_MAX = 4;
 /** A mail is given up after this time without success, or after this many consecutive final refusals. */
 const GIVEN_UP_SEC = 86_400;
 const REFUSALS_MAX = 3;
@@ -69,7 +69,7 @@ export class MailLoop extends RepeatedTask implements OnApplicationBootstrap {
     const claims = await this.claims.claim(this.config.audience);
     if (claims.length === 0) return LOOK_MS;
     const inbox = this.config.audience === 'operator' ? await this.operations.inbox(INBOX_MAX) : [];
-    await forEachConcurrently(claims, AT_ONCE, async (claim) => {
+    await forEachConcurrently(claims, CONCURRENT_MAX, async (claim) => {
       // A failed one is claimed again when its lease ends; the others continue.
       await this.notify(claim, inbox).catch((error: unknown) => {
         this.log.warn({ fault: messageOf(error) }, 'failed to notify a person');

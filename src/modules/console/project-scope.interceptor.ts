@@ -14,13 +14,13 @@ import { admittedOf } from './caller.js';
 /** Part of the Postgres connections that one project may use. */
 const CONNECTIONS_SHARE = 0.25;
 /** Separate limit for files, because slow readers hold them open; they delay only each other. */
-const FILES_AT_ONCE = 2;
+const CONCURRENT_FILES = 2;
 const LIMITS = { total: 10_000, waitingMax: 10_000, waitingPerProject: 200, waitMs: 10_000 } as const;
 
 @Injectable()
 export class ProjectScopeInterceptor implements NestInterceptor {
   private readonly pages: FairQueue;
-  private readonly files = new FairQueue({ ...LIMITS, perProject: FILES_AT_ONCE });
+  private readonly files = new FairQueue({ ...LIMITS, perProject: CONCURRENT_FILES });
 
   constructor({ database }: Config) {
     const perProject = Math.max(2, Math.floor(database.poolMax * CONNECTIONS_SHARE));

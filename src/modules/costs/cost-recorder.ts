@@ -30,7 +30,7 @@ const WALLETS = { name: 'wallets_with_costs', text: `SELECT address FROM pool_wa
 
 /** Look-ups per round. After an upgrade there may be a long history, and nodes have more urgent requests. */
 const LOOK_UPS = 10;
-const LOOK_UPS_AT_ONCE = 4;
+const CONCURRENT_LOOK_UPS = 4;
 const COUNTED_MAX = 1000;
 
 interface Missing {
@@ -101,7 +101,7 @@ export class CostRecorder implements BlockConsumer {
   async workBetweenBlocks(_fence: bigint, solid: number): Promise<void> {
     const rows = await this.database.query<Missing>(MISSING, [this.afterId, solid, LOOK_UPS]);
     const faults: unknown[] = [];
-    await forEachConcurrently(rows, LOOK_UPS_AT_ONCE, async (row) => {
+    await forEachConcurrently(rows, CONCURRENT_LOOK_UPS, async (row) => {
       await this.lookUp(row).catch((error: unknown) => faults.push(error));
     });
     this.afterId = rows.length < LOOK_UPS ? 0n : (rows.at(-1)?.id ?? 0n);

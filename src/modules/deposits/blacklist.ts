@@ -14,7 +14,7 @@ import { DepositTokens } from './deposit-tokens.js';
  */
 const KEPT_MS = 60_000;
 const KEPT_MAX = 10_000;
-const READS_AT_ONCE = 4;
+const CONCURRENT_READS = 4;
 
 @Injectable()
 export class Blacklist {
@@ -43,7 +43,7 @@ export class Blacklist {
     const listed = new Set<string>();
     await this.client.pool.ask('which addresses are blacklisted', async (node) => {
       listed.clear();
-      await forEachConcurrently(wanted, READS_AT_ONCE, async (address) => {
+      await forEachConcurrently(wanted, CONCURRENT_READS, async (address) => {
         for (const contract of contracts) if (await isBlacklisted(node, contract, address)) listed.add(address);
       });
     });

@@ -12,7 +12,7 @@ import { Database } from '../../platform/database/database.js';
 import { EVERY_MOVEMENT } from './deposit-sql.js';
 
 /** Concurrent reads of one node. */
-const READS_AT_ONCE = 8;
+const CONCURRENT_READS = 8;
 
 export type Amounts = Readonly<Record<DepositAsset, bigint>>;
 
@@ -94,7 +94,7 @@ export class Holdings {
     return this.client.pool.ask('what deposit addresses hold', async (node) => {
       const from = await solidHeadOf(node);
       const held = new Map<string, SolidBalances>();
-      await forEachConcurrently(addresses, READS_AT_ONCE, async (address) => {
+      await forEachConcurrently(addresses, CONCURRENT_READS, async (address) => {
         held.set(address, await solidBalancesOf(node, address, this.config.chain.tokenContract));
       });
       const to = await solidHeadOf(node);

@@ -26,7 +26,7 @@ export interface SweepOptions {
 
 const BATCH = 100;
 /** Concurrent reads. */
-const READS_AT_ONCE = 8;
+const CONCURRENT_READS = 8;
 /** Default of TRX left behind: the bandwidth of two transactions beyond the free allowance. */
 export const KEEP_SUN = SUN_PER_TRX;
 /** The smallest unit of the token. An address that keeps it still counts as a holder of the token. */
@@ -129,7 +129,7 @@ export class Sweeps {
     draft.holder ??= worth.find(({ token }) => draft.isTokenWorth(token))?.place.address;
     const { holder } = draft;
     const candidates = new Map<string, SweepCandidate>();
-    await forEachConcurrently(worth, READS_AT_ONCE, async ({ place, trxSun, token }) => {
+    await forEachConcurrently(worth, CONCURRENT_READS, async ({ place, trxSun, token }) => {
       const { address } = place;
       const funds = await this.trials.readFunds(address, prices);
       const isTried = draft.isTokenWorth(token);

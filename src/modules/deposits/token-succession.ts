@@ -84,7 +84,7 @@ async function assertSucceeded(
   if (!state.isDeprecated) throw new OperatorError(`According to ${node.name}, ${contract} is not deprecated.`);
   if (state.successor !== successor) {
     throw new OperatorError(
-      `According to ${node.name}, the successor of ${contract} is ${state.successor ?? 'nobody'}.`,
+      `According to ${node.name}, the successor of ${contract} is ${state.successor ?? 'not set'}.`,
     );
   }
   if (!(await hasBalances(node, successor))) {

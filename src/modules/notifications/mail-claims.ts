@@ -11,7 +11,7 @@ import { isDue, isFromLaterClock, leaseIsFree } from '../../platform/database/le
 
 /** Maximum of mails to one person in any hour, over all their projects. */
 export const MAILS_PER_HOUR = 6;
-const AT_ONCE = 8;
+const CLAIMS_MAX = 8;
 /** Longer than the mails of one claim may take, four at a time (mailer.ts). */
 const LEASE_SEC = 180;
 const LEASE = `interval '${LEASE_SEC.toString()} seconds'`;
@@ -104,7 +104,7 @@ export class MailClaims {
   /** Claims some choices with possible mails, for three minutes. */
   async claim(audience: Audience): Promise<MailClaim[]> {
     const due = audience === 'merchant' ? DUE_OF_MERCHANTS : DUE_OF_OPERATORS;
-    const rows = await this.database.query<{ membership_id: bigint }>(due, [AT_ONCE]);
+    const rows = await this.database.query<{ membership_id: bigint }>(due, [CLAIMS_MAX]);
     if (rows.length === 0) return [];
     return this.database.query<MailClaim>(CLAIM, [rows.map(({ membership_id: id }) => id)]);
   }

@@ -60,7 +60,7 @@ const MOVES: Readonly<Record<TestMove, { readonly name: string; readonly text: s
   'set aside': {
     name: 'set_test_order_aside',
     text: `UPDATE open_orders SET status = 'unresolved', needs_attention = true, error_code = 'SUPPLIER_UNKNOWN',
-      error = 'Nobody can say yet what became of it, as this test address plays it; this resolves itself.',
+      error = 'The outcome is not known yet, as this test address simulates. It resolves by itself.',
       play_at = ${LATER}, ${BY_CLAIM}`,
   },
   refund: {

@@ -6,7 +6,7 @@ import { serviceBusy } from '../../domain/errors.js';
 import { ClientGoneError } from '../../platform/http/body/read-body.js';
 
 /** Each hash takes a hundred megabytes or more. */
-const AT_ONCE_MAX = 2;
+const CONCURRENT_MAX = 2;
 /** Waiting in each queue, and per network or person in it. */
 const WAITING_MAX = 32;
 const WAITING_MAX_EACH = 4;
@@ -46,7 +46,7 @@ export class PasswordQueue {
 
   private async begin({ queue, key, signal }: PasswordSlot): Promise<void> {
     if (signal?.aborted === true) throw new ClientGoneError('The caller disconnected before the password was checked.');
-    if (this.working < AT_ONCE_MAX) {
+    if (this.working < CONCURRENT_MAX) {
       this.working += 1;
       return;
     }

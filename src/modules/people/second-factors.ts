@@ -91,8 +91,8 @@ export class SecondFactors {
         const rows = await this.database.query<{ id: string; sealed: Buffer }>(NEXT_SEALED, [after ?? null]);
         return rows.map(({ id, sealed }) => ({ id, context: id, sealed }));
       },
-      replace: async ({ id, sealed }, anew) =>
-        (await this.database.query(REPLACE_SEALED, [id, sealed, anew])).length === 1,
+      replace: async ({ id, sealed }, resealed) =>
+        (await this.database.query(REPLACE_SEALED, [id, sealed, resealed])).length === 1,
     };
     return reseal(store, this.sealers.secondFactor, isReplacing);
   }

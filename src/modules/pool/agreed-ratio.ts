@@ -74,7 +74,7 @@ function totalsOf({
 function isNear(one: NetworkTotals, other: NetworkTotals): boolean {
   return (
     isClose(one.totalEnergyLimit * other.totalEnergyWeight, other.totalEnergyLimit * one.totalEnergyWeight) &&
-    // A chain on which nobody has staked for bandwidth.
+    // A chain on which no account has staked for bandwidth.
     ((one.totalNetWeight === 0n && other.totalNetWeight === 0n) ||
       isClose(one.totalNetLimit * other.totalNetWeight, other.totalNetLimit * one.totalNetWeight))
   );

@@ -265,7 +265,7 @@ function beyondPool(resource: string, poolSun: Sun): ApiError {
   return new ApiError('CAPACITY_UNAVAILABLE', words, { retryAfterSec: poolSun > 0n ? 60 : 10 });
 }
 
-/** Returns the network's totals of bandwidth. Throws ApiError CHAIN_UNAVAILABLE if they are unknown, or nobody has staked. */
+/** Returns the network's totals of bandwidth. Throws ApiError CHAIN_UNAVAILABLE if they are unknown, or no account has staked. */
 export function bandwidthRatioOf({ bandwidthRatio }: MarketState): BandwidthRatio {
   if (bandwidthRatio !== undefined && bandwidthRatio.totalNetWeight > 0n && bandwidthRatio.totalNetLimit > 0n) {
     return bandwidthRatio;

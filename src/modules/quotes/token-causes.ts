@@ -15,7 +15,7 @@ import { reasonOfFault, reasonOfRevert } from './revert-reason.js';
 import { tokenCallOf, type TokenCall } from './token-call.js';
 
 /** Concurrent searches, of up to ten constant calls each. Beyond this limit the neutral reason is given. */
-const AT_ONCE_MAX = 4;
+const CONCURRENT_MAX = 4;
 const ZERO_HEX = `41${'0'.repeat(40)}`;
 
 type FailedCall = Extract<CallOutcome, { kind: 'reverted' | 'fault' }>;
@@ -51,7 +51,7 @@ export class TokenCauses {
    */
   private async find(call: ContractCall): Promise<string | undefined> {
     const tokenCall = call.contractAddress === this.reads.token ? tokenCallOf(call) : undefined;
-    if (tokenCall === undefined || (call.callValue ?? 0n) > 0n || this.underway >= AT_ONCE_MAX) return undefined;
+    if (tokenCall === undefined || (call.callValue ?? 0n) > 0n || this.underway >= CONCURRENT_MAX) return undefined;
     this.underway += 1;
     const untilMs = monotonicMs() + this.limitMs;
     const search = new CauseSearch(this.client, this.reads, tokenCall, untilMs).run();

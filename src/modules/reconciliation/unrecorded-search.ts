@@ -24,7 +24,7 @@ import { SearchedBlocks } from './searched-blocks.js';
 /** Blocks before the solid head at which a new service begins its search. Older acts cannot be its own. */
 const FIRST_SEARCH_BLOCKS = 60;
 /** Read in parallel; as JSON a full block has some megabytes. */
-const BLOCKS_AT_ONCE = 8;
+const CONCURRENT_BLOCKS = 8;
 /** Maximum number of blocks that one pass of the reconciler searches: more than a new service's first search. */
 const TO_HEAD_BLOCKS_MAX = 100;
 /**
@@ -120,7 +120,7 @@ export class UnrecordedSearch implements BlockSearch {
    */
   async searchToHead(): Promise<number> {
     const [begun] = await this.database.query<{ now: string }>(NOW);
-    for (let searched = 0; ; searched += BLOCKS_AT_ONCE) {
+    for (let searched = 0; ; searched += CONCURRENT_BLOCKS) {
       const left = await this.searchNext(this.hasLease);
       if (left === undefined) return this.waitForOther(begun?.now);
       if (left === 0 || searched >= TO_HEAD_BLOCKS_MAX) return left;
@@ -151,7 +151,7 @@ export class UnrecordedSearch implements BlockSearch {
     if (!this.hasLease && monotonicMs() - this.movedElsewhereAtMs < SEARCHED_ELSEWHERE_MS) return undefined;
     const height = await this.blocks.searchableHeight();
     const next = Math.max(0, from ?? height.number - FIRST_SEARCH_BLOCKS) + 1;
-    const count = Math.max(0, Math.min(height.number - next + 1, BLOCKS_AT_ONCE));
+    const count = Math.max(0, Math.min(height.number - next + 1, CONCURRENT_BLOCKS));
     const left = Math.max(0, height.number - next + 1 - count);
     try {
       const numbers = Array.from({ length: count }, (_, index) => next + index);

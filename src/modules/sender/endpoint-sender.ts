@@ -4,7 +4,7 @@ import { FAILURES_MAX } from '../../platform/database/entities/webhook-state.ent
 import type { ClaimedEndpoint, DueRequest } from './delivery-claims.js';
 
 /** Concurrent requests per endpoint. */
-const AT_ONCE_MAX = 10;
+const CONCURRENT_MAX = 10;
 /** Time that a first attempt waits until the previous one is written. After it, deliveries may be out of order. */
 const ORDER_WAIT_MS = 5000;
 
@@ -30,7 +30,7 @@ export class EndpointSender implements ClaimedEndpoint {
   ) {}
 
   get room(): number {
-    return AT_ONCE_MAX - this.attempts.size;
+    return CONCURRENT_MAX - this.attempts.size;
   }
 
   /**

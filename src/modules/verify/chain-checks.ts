@@ -66,7 +66,7 @@ const DEFAULTS: ChainTerms = {
   onProgress: undefined,
 };
 /** Transactions looked up in parallel: the answers are short, unlike blocks. */
-const LOOK_UPS_AT_ONCE = 4;
+const CONCURRENT_LOOK_UPS = 4;
 /** Nodes that must confirm a finding, if that many are configured. */
 const WITNESSES = 2;
 const DEAD_MAX = 500;
@@ -246,7 +246,7 @@ async function saidBy(
   if (block === undefined) return undefined;
   if (block.id !== id) return { block, missing: looked };
   const missing: Recorded[] = [];
-  await forEachConcurrently(looked, LOOK_UPS_AT_ONCE, async (each) => {
+  await forEachConcurrently(looked, CONCURRENT_LOOK_UPS, async (each) => {
     if ((await solidPlaceOf(node, each.txid))?.blockNumber !== number) missing.push(each);
   });
   return { block, missing };
@@ -286,7 +286,7 @@ async function checkDead(database: Database, client: TronClient, terms: ChainTer
   );
   const findings: Finding[] = [];
   const { check, rule } = DEAD_RULE;
-  await forEachConcurrently(rows, LOOK_UPS_AT_ONCE, async (row) => {
+  await forEachConcurrently(rows, CONCURRENT_LOOK_UPS, async (row) => {
     const txid = row.txid.toString('hex');
     const place = await client.pool.ask('a dead transaction', (node) => solidPlaceOf(node, txid));
     if (place === undefined) return;

@@ -44,7 +44,7 @@ const COSTS_ON_CHAIN = {
 
 /** Limits the receipts to those of the newest transactions: each needs one node request. */
 const RECEIPTS_MAX = 200;
-const LOOK_UPS_AT_ONCE = 4;
+const CONCURRENT_LOOK_UPS = 4;
 
 const NEWEST_COSTS = `SELECT encode(txid, 'hex') AS txid, order_id, fee_sun
     FROM (SELECT id, txid, order_id, fee_sun, status FROM chain_tx ORDER BY id DESC LIMIT 5000) t
@@ -55,7 +55,7 @@ export async function checkCosts(database: Database, client: TronClient, finding
   const rows = await database.query<{ txid: string; order_id: bigint; fee_sun: bigint }>(NEWEST_COSTS, [RECEIPTS_MAX]);
   const findings: Finding[] = [];
   const { check, rule } = COSTS_ON_CHAIN;
-  await forEachConcurrently(rows, LOOK_UPS_AT_ONCE, async ({ txid, order_id: orderId, fee_sun: recorded }) => {
+  await forEachConcurrently(rows, CONCURRENT_LOOK_UPS, async ({ txid, order_id: orderId, fee_sun: recorded }) => {
     const place = await client.pool.ask('a final transaction', (node) => solidPlaceOf(node, txid));
     // Another rule reports its absence.
     if (place === undefined || place.feeSun === recorded) return;

@@ -46,8 +46,8 @@ const EXPECTED = `SELECT l.receive_address,
 
 const CHECK = 'open-delegations';
 const RULE = 'I7';
-const PAIRS_AT_ONCE = 24;
-const WALLETS_AT_ONCE = 8;
+const CONCURRENT_PAIRS = 24;
+const CONCURRENT_WALLETS = 8;
 /** Pauses between readings of a disagreement: a backend behind a node's name may lag by some blocks. */
 const READING_RESTS_MS = [300, 1000, 3000, 6000];
 
@@ -89,7 +89,7 @@ export class DelegationCheck {
   async run(wallets: readonly WalletRow[]): Promise<CheckResult> {
     this.perWallet = Math.ceil(this.pairsMax / Math.max(1, wallets.length));
     const suspects: Suspect[] = [];
-    await forEachConcurrently(wallets, WALLETS_AT_ONCE, async (wallet) => {
+    await forEachConcurrently(wallets, CONCURRENT_WALLETS, async (wallet) => {
       for (const resource of RESOURCES) suspects.push(...(await this.suspectsAt(wallet, resource)));
     });
     await this.checkPairs(suspects);
@@ -120,7 +120,7 @@ export class DelegationCheck {
       const suspects = isSumWithin(expected, total) ? [...missingFrom(receivers, expected), ...unexpected] : [...pairs];
       if (this.depth === 'suspicious') return suspects;
       if (suspects.length > 0) return suspects;
-      await forEachConcurrently(sampleOf([...pairs], this.perWallet), PAIRS_AT_ONCE, async (receiver) => {
+      await forEachConcurrently(sampleOf([...pairs], this.perWallet), CONCURRENT_PAIRS, async (receiver) => {
         this.read += 1;
         const onChain = await solidDelegationSun(node, wallet.address, receiver, resource);
         if (!isWithin(expected.get(receiver) ?? NOTHING, onChain)) suspects.push(receiver);
@@ -145,7 +145,7 @@ export class DelegationCheck {
   /** Returns the pairs that disagree now, after reading records and chain again. */
   private async readAgain(suspects: readonly Suspect[]): Promise<readonly Odd[]> {
     const odd: Odd[] = [];
-    await forEachConcurrently(suspects, PAIRS_AT_ONCE, async (suspect) => {
+    await forEachConcurrently(suspects, CONCURRENT_PAIRS, async (suspect) => {
       const reading = await this.client.pool.ask('a delegation', (node) =>
         readPairAt(node, this.database, { ...suspect, leastHeight: 0n }),
       );

@@ -28,7 +28,7 @@ const RETRY_MS = 2000;
  */
 const PACE_MS = 2000;
 /** Concurrent reads while catching up. */
-const BLOCKS_AT_ONCE = 8;
+const CONCURRENT_BLOCKS = 8;
 /** This far behind (an hour), blocks that no consumer requires are skipped. */
 const BEHIND_MAX = 1200;
 
@@ -181,7 +181,7 @@ export class BlockFollower implements BeforeApplicationShutdown, OnModuleDestroy
 
   private async readBlocks(lease: CursorLease, height: number): Promise<boolean> {
     const from = Number(lease.block_number) + 1;
-    const to = Math.min(height, from + BLOCKS_AT_ONCE - 1);
+    const to = Math.min(height, from + CONCURRENT_BLOCKS - 1);
     if (to < from) return false;
     const reading = Array.from({ length: to - from + 1 }, (_, index) => this.readBlock(from + index));
     let before = lease.block_id;

@@ -38,7 +38,7 @@ export function addressToHex(address: string): string {
   return bytes.toString('hex');
 }
 
-const WRITTEN_AT_ONCE = 8;
+const DIGITS_PER_STEP = 8;
 const EIGHT_DIGITS = 58n ** 8n;
 
 /** Returns the base58check address of 21 bytes that begin with 0x41. Throws TypeError for anything else. */
@@ -48,7 +48,7 @@ export function addressFromBytes(payload: Uint8Array): string {
   let text = '';
   for (; value > 0n; value /= EIGHT_DIGITS) {
     let part = Number(value % EIGHT_DIGITS);
-    for (let digit = 0; digit < WRITTEN_AT_ONCE; digit += 1) {
+    for (let digit = 0; digit < DIGITS_PER_STEP; digit += 1) {
       text = BASE58_ALPHABET.charAt(part % 58) + text;
       part = Math.floor(part / 58);
     }

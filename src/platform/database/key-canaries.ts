@@ -116,10 +116,10 @@ export async function resealCanaries(
     const { purpose, sealed } = row;
     const sealer = held.get(purpose);
     if (sealer === undefined) continue;
-    const anew = [purpose, sealed, sealCanary(purpose, sealer), publicKeyOf(purpose, sealer)];
+    const rewritten = [purpose, sealed, sealCanary(purpose, sealer), publicKeyOf(purpose, sealer)];
     if (!opensCanary(row, sealer)) failed.push(purpose);
     else if (isCurrent(row, sealer)) current += 1;
-    else if (!isReplacing || (await database.query(REPLACE, anew)).length === 1) rewrapped += 1;
+    else if (!isReplacing || (await database.query(REPLACE, rewritten)).length === 1) rewrapped += 1;
     else current += 1;
   }
   return { rewrapped, current, failed };

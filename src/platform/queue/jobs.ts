@@ -107,7 +107,7 @@ export class WakeUps implements BeforeApplicationShutdown {
       });
       this.queue.on('error', () => undefined);
     }
-    if ((await this.queue.getWaitingCount()) >= WAITING_MAX) throw new Error('nobody takes the jobs that wait');
+    if ((await this.queue.getWaitingCount()) >= WAITING_MAX) throw new Error('no worker takes the waiting jobs');
     await this.queue.add(ORDER_DUE_JOB, { orderId: orderId.toString() }, JOB_OPTIONS);
   }
 }

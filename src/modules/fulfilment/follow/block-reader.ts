@@ -22,7 +22,7 @@ import { forEachConcurrently } from '../../../platform/support/concurrency.js';
 const OTHER_WAYS = ['listed', 'ours', 'unsearched'] as const;
 export type OtherWay = (typeof OTHER_WAYS)[number];
 
-const LOOK_UPS_AT_ONCE = 8;
+const CONCURRENT_LOOK_UPS = 8;
 const REPORTED_MAX = 1000;
 /** Connection failures and request limits are problems of the node, not of the block. */
 const ABOUT_THE_NODE: ReadonlySet<NodeError['kind']> = new Set(['unreachable', 'throttled', 'unhealthy']);
@@ -111,7 +111,7 @@ export class BlockReader {
 
   private async acts(txids: readonly string[], port: PortName): Promise<Map<string, BlockTransaction['signed']>> {
     const acts = new Map<string, BlockTransaction['signed']>();
-    await forEachConcurrently(txids, LOOK_UPS_AT_ONCE, async (txid) => {
+    await forEachConcurrently(txids, CONCURRENT_LOOK_UPS, async (txid) => {
       let fault: NodeError | undefined;
       for (const node of this.client.pool.healthy()) {
         try {
@@ -143,7 +143,7 @@ export class BlockReader {
       if (node !== undefined && same?.id === header.id) nodes.push({ node, witness });
     }
     const found: BlockTransaction[] = [];
-    await forEachConcurrently(ours, LOOK_UPS_AT_ONCE, async (txid) => {
+    await forEachConcurrently(ours, CONCURRENT_LOOK_UPS, async (txid) => {
       const look = port === 'full' ? placeOf : solidPlaceOf;
       const agreeing: TronNode[] = [];
       for (const { node, witness } of nodes) {

@@ -15,14 +15,14 @@ import { Database } from '../../../platform/database/database.js';
 import type { ClaimedOrder } from '../loop/claimed-order.js';
 
 /** Limits of concurrent blocks and of orders that wait. Further ones are skipped. */
-const AT_ONCE_MAX = 4;
+const CONCURRENT_MAX = 4;
 const WAITING_MAX = 500;
 /** Concurrent reads of the receivers of one block. */
 const READS_MAX = 2;
 /** Readings before a send are written together. */
 const GATHER_MS = 250;
 /** Limits of concurrent reads before a send, which no sender waits for, and of orders remembered until their send. */
-const BEFORE_AT_ONCE_MAX = 16;
+const CONCURRENT_BEFORE_MAX = 16;
 const BEFORE_MAX = 256;
 /** A node may learn of the block, or answer at all, a little later. */
 const TRIES_MAX = 10;
@@ -93,7 +93,7 @@ export class ReceiverEnergy implements BeforeApplicationShutdown {
   startReadsBefore(orders: Iterable<ClaimedOrder>): void {
     for (const { id, kind, status, receiver } of orders) {
       if (kind !== 'rental' || status !== 'reserved') continue;
-      if (this.readingBefore >= BEFORE_AT_ONCE_MAX) this.count('before', 'left_out');
+      if (this.readingBefore >= CONCURRENT_BEFORE_MAX) this.count('before', 'left_out');
       else void this.readBefore(id, receiver);
     }
   }
@@ -208,7 +208,7 @@ export class ReceiverEnergy implements BeforeApplicationShutdown {
   }
 
   private startNext(): void {
-    while (this.running.size < AT_ONCE_MAX) {
+    while (this.running.size < CONCURRENT_MAX) {
       const next = this.waiting.shift();
       if (next === undefined) return;
       this.run(next.work);

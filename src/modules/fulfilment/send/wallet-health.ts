@@ -25,7 +25,7 @@ const FAILURES_MAX = 3;
 const HOLD_SEC = 300;
 const HOLD_MAX_SEC = 3600;
 const REASON_LENGTH_MAX = 300;
-const PROBES_AT_ONCE = 8;
+const CONCURRENT_PROBES = 8;
 /** TRON: the black hole address, which has no owner. The transaction of a probe is never sent. */
 const PROBE_RECEIVER = 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb';
 
@@ -180,7 +180,7 @@ export class WalletHealth {
     const { current } = this.chainView;
     if (current === undefined) return;
     const wallets = await this.database.query<UnsignedWallet>(UNSIGNED);
-    await forEachConcurrently(wallets, PROBES_AT_ONCE, async (wallet) => {
+    await forEachConcurrently(wallets, CONCURRENT_PROBES, async (wallet) => {
       if (await this.canSign(wallet, current)) await this.recordSigned([wallet.id]);
     });
   }
