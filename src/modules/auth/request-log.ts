@@ -192,7 +192,7 @@ export class RequestLog implements BeforeApplicationShutdown {
         column(({ omitted }) => omitted),
       ]);
       this.logged.inc(rows.length);
-      const overdue = [...new Set(column(({ projectId }) => projectId))].filter((id) => this.budgetOf(id).isCutDue());
+      const overdue = [...new Set(column(({ projectId }) => projectId))].filter((id) => this.budgetOf(id).takeDueCut());
       if (overdue.length > 0) await this.database.query(CUT, [overdue, KEPT_MAX]);
     } catch (error) {
       this.dropped.inc({ cause: 'failed' }, rows.length);
@@ -262,7 +262,8 @@ class ProjectBudget {
     return omitted;
   }
 
-  isCutDue(): boolean {
+  /** Returns true once per CUT_EVERY rows: the project's oldest rows are then deleted. */
+  takeDueCut(): boolean {
     if (this.sinceCut < CUT_EVERY) return false;
     this.sinceCut = 0;
     return true;

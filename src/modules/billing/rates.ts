@@ -136,7 +136,7 @@ export class Rates implements OnModuleInit, BeforeApplicationShutdown {
     const last = this.reading.latest()?.value;
     const { fallback } = this.config.rates;
     const doubt = doubtOf(rate, last, fallback);
-    if (doubt !== undefined && !(await this.isConfirmedByTime(rate, doubt))) {
+    if (doubt !== undefined && !(await this.holdUntilConfirmed(rate, doubt))) {
       throw new HeldRateError(`the rate ${rateText(rate)} is held: ${doubt}`);
     }
     if (this.held !== undefined) await this.heldRates.drop();
@@ -145,7 +145,7 @@ export class Rates implements OnModuleInit, BeforeApplicationShutdown {
   }
 
   /** Holds a doubtful rate back. Returns true once it has persisted for an hour. */
-  private async isConfirmedByTime(rate: RateE8, doubt: string): Promise<boolean> {
+  private async holdUntilConfirmed(rate: RateE8, doubt: string): Promise<boolean> {
     const before = this.held;
     this.held = { rate, heldSec: 0, seenSec: 0 };
     try {

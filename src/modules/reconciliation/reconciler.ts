@@ -79,7 +79,7 @@ export class Reconciler {
     try {
       this.searchDueAtMs = monotonicMs() + this.config.worker.reconcileSec * 1000;
       left = await this.chainSearch.search();
-      if ((isForced || lease.isPassDue) && this.isSearchOver(left)) {
+      if ((isForced || lease.isPassDue) && this.trackSearch(left)) {
         report = await this.passOrPostpone(fence, isForced ? FIRST_CONCURRENCY : 1);
         isMade = true;
         await this.chainSearch.reclaimOrphans();
@@ -102,7 +102,7 @@ export class Reconciler {
    * Returns false while the search advances: judging would report errors that the search is about to correct. Returns
    * true once the search is at the head, cannot continue, or makes no progress.
    */
-  private isSearchOver(left: number | undefined): boolean {
+  private trackSearch(left: number | undefined): boolean {
     if (left === undefined || left === 0) {
       this.searchWait = undefined;
       return true;

@@ -10,8 +10,8 @@ const WAIT_MS = 5_000;
 export class BackendWait {
   private sinceMs: number | undefined;
 
-  /** Returns true while blocks have been missing for less than the limit. */
-  mayWait(): boolean {
+  /** Begins the wait if nothing was missing. Returns true while it is shorter than the limit. */
+  keepWaiting(): boolean {
     this.sinceMs ??= monotonicMs();
     return monotonicMs() - this.sinceMs < WAIT_MS;
   }

@@ -164,7 +164,7 @@ export class NodeBlocks {
         }
       }
     }
-    if (fault?.kind === 'unhealthy' && this.waits[port].mayWait()) throw fault;
+    if (fault?.kind === 'unhealthy' && this.waits[port].keepWaiting()) throw fault;
     return this.list(port, header, fault);
   }
 

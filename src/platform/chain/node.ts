@@ -289,7 +289,7 @@ export class TronNode {
       throw new NodeError(this.name, 'throttled', `${path} found no place in the request budget`, undefined, false);
     }
     const { status, text } = await this.exchange(port, path, body, terms);
-    const isRefusal = status === 403 && !THROTTLED_TEXT.test(text) && this.isForbidden(path, terms.manner);
+    const isRefusal = status === 403 && !THROTTLED_TEXT.test(text) && this.noteForbidden(path, terms.manner);
     if (THROTTLED_STATUS.has(status) && !isRefusal) throw this.throttledError(path, `HTTP ${status.toString()}`);
     if (status !== 200) throw new NodeError(this.name, 'http', `${path} answered HTTP ${status.toString()}`);
     const json = terms.manner === 'block' ? plainJson(text) : parseJson(text);
@@ -309,7 +309,7 @@ export class TronNode {
    * Returns true if HTTP 403 means that the provider does not offer an endpoint (TRON: TronGrid, plans of other hosts).
    * It does for a head, and for a path that was never answered once another path was answered since its last 403.
    */
-  private isForbidden(path: string, manner: Manner | undefined): boolean {
+  private noteForbidden(path: string, manner: Manner | undefined): boolean {
     const before = this.forbidden.get(path);
     if (before === undefined) this.forbidden.set(path, this.answers);
     return manner === 'head' || (before !== undefined && this.answers > before);

@@ -23,7 +23,7 @@ export class SlowAnswers<N> {
    * for all others until it answers.
    */
   order(what: string, nodes: readonly N[]): N[] {
-    const resting = new Set(nodes.filter((node) => this.isResting(what, node)));
+    const resting = new Set(nodes.filter((node) => this.checkRest(what, node)));
     return [...nodes.filter((node) => !resting.has(node)), ...resting];
   }
 
@@ -41,7 +41,7 @@ export class SlowAnswers<N> {
     this.rests.get(node)?.delete(kindOf(what));
   }
 
-  private isResting(what: string, node: N): boolean {
+  private checkRest(what: string, node: N): boolean {
     const known = this.restOf(what, node);
     if (known === undefined) return false;
     const now = monotonicMs();

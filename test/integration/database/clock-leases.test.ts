@@ -162,12 +162,12 @@ it('orders postponed by the clock of another server are due after the search for
   await run(
     `UPDATE reconcile_state SET search_mark = server_mark(), search_until = clock_timestamp() - interval '1 minute', scanned_at = clock_timestamp()`,
   );
-  const [state] = await database.query<Parameters<StartupGate['isSameServer']>[0]>(
+  const [state] = await database.query<Parameters<StartupGate['checkServer']>[0]>(
     `SELECT server_mark, search_mark, search_until, server_mark() AS mark FROM reconcile_state`,
   );
   const client = fixture.api.app.get(TronClient, { strict: false });
   const gate = new StartupGate(database, client, fixture.api.config, openLog('silent'));
-  expect(await gate.isSameServer(state!)).toBe(true);
+  expect(await gate.checkServer(state!)).toBe(true);
   expect([await isDue(postponed), await isDue(held)]).toEqual([true, false]);
 });
 

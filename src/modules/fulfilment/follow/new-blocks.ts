@@ -108,7 +108,7 @@ export class NewBlocks {
       if (child === undefined || this.followed.get(number) === child.parentId) break;
       const header = await headerOf(node, number);
       // A gap would never be filled: the next step finds its own parent followed.
-      if (header === undefined && this.parentWait.mayWait()) return [];
+      if (header === undefined && this.parentWait.keepWaiting()) return [];
       if (header?.id !== child.parentId) break;
       chain.push(header);
     }

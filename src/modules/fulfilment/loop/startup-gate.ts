@@ -61,7 +61,7 @@ export class StartupGate {
     for (let checks = 0; !signal.aborted; checks += 1) {
       try {
         const state = await this.readState();
-        const isSame = await this.isSameServer(state);
+        const isSame = await this.checkServer(state);
         if (state.absent && !(await this.isScannedLately(state))) {
           target ??= (await solidHeightOf(this.client.pool)).number;
         }
@@ -83,7 +83,7 @@ export class StartupGate {
   async watch(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
-        await this.isSameServer(await this.readState());
+        await this.checkServer(await this.readState());
       } catch (error) {
         this.log.warn({ fault: messageOf(error) }, 'failed to check for a failover or restore');
       }
@@ -92,7 +92,7 @@ export class StartupGate {
   }
 
   /** Returns true if the records belong to this server and data. Otherwise begins or ends the search of their past. */
-  async isSameServer(state: GateState): Promise<boolean> {
+  async checkServer(state: GateState): Promise<boolean> {
     const { mark, server_mark: known, search_mark: searched, search_until: until } = state;
     if (known === null) await this.database.query(ADOPT_MARK, [mark]);
     if ((known === null || known === mark) && until === null) return true;
