@@ -39,10 +39,9 @@ afterAll(() => {
 });
 
 it('reads wait for each other beyond the limit, a broadcast waits for none of them, and all are answered', async () => {
-  const reads = Array.from({ length: READS }, async () => accountOf(node, newOwner().address));
+  const answered = Promise.allSettled(Array.from({ length: READS }, async () => accountOf(node, newOwner().address)));
   await until(() => Promise.resolve(held.length > 0 ? true : undefined), 5000, 'the first reads');
   expect(await node.broadcastHex('00')).toMatchObject({ result: true });
-  const answered = Promise.all(reads);
   const state = { isDone: false };
   void answered.finally(() => (state.isDone = true));
   while (!state.isDone) {
@@ -51,6 +50,6 @@ it('reads wait for each other beyond the limit, a broadcast waits for none of th
     for (const response of responses) response.end('{}');
     await new Promise(setImmediate);
   }
-  expect(await answered).toEqual(Array.from({ length: READS }, () => undefined));
+  expect(await answered).toEqual(Array.from({ length: READS }, () => ({ status: 'fulfilled', value: undefined })));
   expect(most).toBeLessThanOrEqual(CONNECTIONS);
 });
