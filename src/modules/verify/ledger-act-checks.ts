@@ -69,10 +69,10 @@ const REQUESTS: RecordCheck = {
              ELSE e.credits IS DISTINCT FROM r.credits END OR a.actor IS DISTINCT FROM r.decided_by_email OR a.actor = r.asked_by_email))`,
 };
 
-/** Charges by day, for each project, key and auto-delegation. A refunded one counts as nothing. */
+/** Charges by day, for each project, key and auto-delegation, without what was refunded of them. */
 const CHARGES = `SELECT c.project_id, coalesce(c.api_key_id, c.project_id) AS key_id, (c.created_at AT TIME ZONE 'UTC')::date AS day,
-        c.order_id, c.entry_key, c.contra = 'test' AS is_play, CASE WHEN EXISTS (
-          SELECT FROM credit_entry r WHERE r.kind = 'refund' AND r.order_id = c.order_id) THEN 0 ELSE -c.credits END AS credits
+        c.order_id, c.entry_key, c.contra = 'test' AS is_play, greatest(-c.credits - coalesce((
+          SELECT sum(r.credits) FROM credit_entry r WHERE r.kind = 'refund' AND r.order_id = c.order_id), 0), 0) AS credits
       FROM credit_entry c WHERE c.kind = 'charge'`;
 
 /**

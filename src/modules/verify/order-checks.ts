@@ -15,11 +15,20 @@ const LEGAL_MOVES = Object.entries(ORDER_TRANSITIONS)
   .flatMap(([from, tos]) => tos.map((to) => `('${from}', '${to}')`))
   .join(', ');
 
+/** The stake of an order's legs of a kind that have none of these states. */
+const sunOf = (kind: 'rental' | 'bandwidth', ...without: readonly string[]): string =>
+  `coalesce(sum(amount_sun) FILTER (WHERE kind = '${kind}' AND status NOT IN ('${without.join(`', '`)}')), 0)`;
+
+const ENERGY_SUN = sunOf('rental', 'released');
+const ENERGY_SUN_LEFT = sunOf('rental', 'released', 'reclaimed');
+const BANDWIDTH_SUN = sunOf('bandwidth', 'released');
+const BANDWIDTH_SUN_LEFT = sunOf('bandwidth', 'released', 'reclaimed');
+
 const DELIVERY_CHECKS: readonly OrderCheck[] = [
   {
     check: 'order-legs',
     rule: 'I3',
-    says: 'The legs of an order match its status, and together they hold the energy and the bandwidth that were sold, from when they were sold.',
+    says: 'The legs of an order match its status, and together they hold the energy, the bandwidth and the activation that were sold, from when they were sold.',
     stops: 'everything',
     text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, o.kind, o.status, o.settled, o.energy,
         l.energy AS legs_energy, o.bandwidth, l.bandwidth AS legs_bandwidth, o.delivered_at, o.ends_at, l.statuses
@@ -31,15 +40,18 @@ const DELIVERY_CHECKS: readonly OrderCheck[] = [
                sum(energy) FILTER (WHERE status <> 'released')::bigint AS energy,
                sum(bandwidth) FILTER (WHERE status <> 'released')::bigint AS bandwidth,
                max(active_at) FILTER (WHERE status <> 'released') AS active_at,
-               count(*) FILTER (WHERE status <> 'released') AS standing
+               count(*) FILTER (WHERE status <> 'released') AS standing,
+               count(*) FILTER (WHERE status <> 'released' AND kind = 'activation') AS activations
           -- Top-ups of a running rental are not part of the sold and delivered energy.
           FROM the_legs each WHERE NOT top_up GROUP BY order_id) l ON l.order_id = o.id
       WHERE NOT o.test AND (l.order_id IS NULL
+         OR (o.status <> 'refunded' AND NOT o.undoing AND l.activations <> (o.kind = 'activation' OR o.activation_credits IS NOT NULL)::integer)
          OR (o.status = 'reserved' AND NOT l.unsent)
          OR (o.status = 'refunded' AND NOT l.ended)
          OR (o.status = 'delivered' AND (l.open OR l.standing = 0
               OR o.delivered_at IS DISTINCT FROM l.active_at
-              OR (o.kind = 'rental' AND (coalesce(l.energy, 0) < o.energy OR o.delivered_energy <> l.energy
+              OR (o.kind = 'rental' AND (o.project_id <> '${RECOVERY_PROJECT}' AND coalesce(l.energy, 0) < o.energy
+                   OR o.delivered_energy <> l.energy
                    OR coalesce(l.bandwidth, 0) < coalesce(o.bandwidth, 0) OR o.delivered_bandwidth IS DISTINCT FROM l.bandwidth
                    OR o.ends_at IS DISTINCT FROM o.delivered_at + (o.duration_sec + coalesce((
                      SELECT sum(x.duration_sec) FROM the_extensions x WHERE x.order_id = o.id), 0)) * interval '1 second'))))
@@ -77,6 +89,23 @@ const DELIVERY_CHECKS: readonly OrderCheck[] = [
       FROM the_orders o JOIN the_legs l ON l.order_id = o.id AND l.status <> 'released' AND NOT l.top_up
       LEFT JOIN the_transactions t ON t.leg_id = l.id AND t.purpose <> 'reclaim' AND t.status = 'solid'
       WHERE o.settled AND o.status = 'delivered' AND t.id IS NULL`,
+  },
+  {
+    check: 'order-stake',
+    rule: 'I3',
+    says: 'The stake recorded for each unit that a running rental sold, by which short rentals are found, is that of its legs.',
+    stops: 'nothing',
+    // A leg that a foreign act ended counts until the next top-up.
+    text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, o.energy, o.sun_per_energy_e6, o.bandwidth, o.sun_per_bandwidth_e6,
+        l.energy_sun, l.bandwidth_sun
+      FROM the_orders o CROSS JOIN LATERAL (
+        SELECT ${ENERGY_SUN} AS energy_sun, ${ENERGY_SUN_LEFT} AS energy_sun_left, ${BANDWIDTH_SUN} AS bandwidth_sun,
+               ${BANDWIDTH_SUN_LEFT} AS bandwidth_sun_left
+          FROM the_legs each WHERE each.order_id = o.id) l
+      WHERE o.settled AND o.status = 'delivered' AND o.kind = 'rental' AND o.reclaimed_at IS NULL AND o.project_id <> '${RECOVERY_PROJECT}'
+        AND NOT (coalesce(o.sun_per_energy_e6 BETWEEN div(l.energy_sun_left * 1000000, o.energy) AND div(l.energy_sun * 1000000, o.energy), false)
+          AND CASE WHEN o.bandwidth IS NULL THEN o.sun_per_bandwidth_e6 IS NULL ELSE coalesce(o.sun_per_bandwidth_e6
+            BETWEEN div(l.bandwidth_sun_left * 1000000, o.bandwidth) AND div(l.bandwidth_sun * 1000000, o.bandwidth), false) END)`,
   },
   {
     check: 'top-ups',

@@ -101,10 +101,22 @@ const EXTENSION_SAID = `EXISTS (SELECT FROM the_extensions x CROSS JOIN LATERAL 
              IS NOT DISTINCT FROM (x.key, x.duration_sec::text, x.credits::text, x.fee_limit_sun::text)
            AND (s.said ->> 'at')::timestamptz = ${EXTENDED_SHOWN} AND (p.said ->> 'ends_at')::timestamptz = ${EXTENSION_END_SHOWN})`;
 
-/** True if each delegation in the event \`p\` is a transaction of the order with the energy of its leg. */
+/** True if each delegation in the event \`p\` is a transaction of the order with the resource and units of its leg. */
 const DELEGATIONS_SAID = `NOT EXISTS (SELECT FROM json_array_elements(p.said -> 'delegations') g WHERE NOT EXISTS (
          SELECT FROM the_transactions t JOIN the_legs l ON l.id = t.leg_id WHERE t.order_id = o.id AND encode(t.txid, 'hex') = g ->> 'txid'
-           AND (l.energy::text, l.amount_sun::text) IS NOT DISTINCT FROM (g ->> 'energy', g ->> 'amount_sun')))`;
+           AND (l.energy::text, l.bandwidth::text, l.amount_sun::text, CASE l.kind WHEN 'bandwidth' THEN 'BANDWIDTH' END)
+             IS NOT DISTINCT FROM (g ->> 'energy', g ->> 'bandwidth', g ->> 'amount_sun', g ->> 'resource')))`;
+
+/** \`itemsOf\` in SQL. */
+const ITEMS = `(VALUES
+         ('energy', o.energy, ${OF_ENERGY}, o.credits - coalesce(o.bandwidth_credits, 0) - coalesce(o.activation_credits, 0)),
+         ('bandwidth', o.bandwidth, o.bandwidth_price_sun, o.bandwidth_credits),
+         ('activation', 1, o.activation_price_sun, o.activation_credits)) i (kind, amount, sun, credits)`;
+
+/** True if the event \`p\` has the items of the order. An order of energy alone has none. */
+const ITEMS_SAID = `(SELECT count(*) FROM json_array_elements(p.said -> 'items')) = 1 + num_nonnulls(o.bandwidth, o.activation_credits)
+       AND NOT EXISTS (SELECT FROM json_array_elements(p.said -> 'items') s LEFT JOIN ${ITEMS} ON i.kind = s ->> 'kind'
+         WHERE (s ->> 'amount', s ->> 'price_sun', s ->> 'credits') IS DISTINCT FROM (i.amount::text, i.sun::text, i.credits::text))`;
 
 /** Skips events without a payload: those that were pruned or could not be rendered. */
 const EVENTS_SAY: OrderCheck = {
@@ -114,14 +126,16 @@ const EVENTS_SAY: OrderCheck = {
   stops: 'everything',
   identity: ['event'],
   text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, e.id AS event, e.type, o.receive_address, o.energy, o.duration_sec,
-        o.price_sun, o.credits, o.delivered_at, o.delivered_energy, left(p.said::text, 2000) AS said
+        o.price_sun, o.credits, o.delivered_at, o.delivered_energy, o.bandwidth, o.delivered_bandwidth, o.kept_credits,
+        left(p.said::text, 2000) AS said
       FROM the_events e JOIN the_orders o ON o.id = e.order_id
       CROSS JOIN LATERAL (SELECT (e.payload::json) #> '{data,order}' AS said) p
      WHERE e.payload IS NOT NULL AND e.type LIKE 'order.%' AND p.said IS NOT NULL AND (
        (p.said ->> 'id', p.said ->> 'key', p.said ->> 'kind', p.said ->> 'receive_address', p.said ->> 'status')
          IS DISTINCT FROM (o.id::text, o.key, o.kind, o.receive_address, ${STATUS_SAID})
-       OR (p.said ->> 'energy', p.said ->> 'duration_sec', p.said ->> 'price_sun', p.said ->> 'credits')
-         IS DISTINCT FROM (o.energy::text, o.duration_sec::text, o.price_sun::text, o.credits::text)
+       OR (p.said ->> 'energy', p.said ->> 'bandwidth', p.said ->> 'duration_sec', p.said ->> 'price_sun', p.said ->> 'credits')
+         IS DISTINCT FROM (o.energy::text, o.bandwidth::text, o.duration_sec::text, o.price_sun::text, o.credits::text)
+       OR (p.said -> 'items' IS NOT NULL OR num_nonnulls(o.bandwidth, o.activation_credits) > 0) AND NOT (${ITEMS_SAID})
        OR (p.said ->> 'expected_uses', (p.said ->> 'fee_limit_sun')::numeric)
          IS DISTINCT FROM (o.expected_uses::text, least(o.energy * o.energy_fee_sun::numeric, o.max_fee_limit_sun))
        OR ((p.said ->> 'trx_usd')::numeric * 100000000, (p.said ->> 'price_trx')::numeric * 1000000)
@@ -134,8 +148,10 @@ const EVENTS_SAY: OrderCheck = {
        OR e.type = 'order.ended' AND (p.said ->> 'ends_at')::timestamptz IS DISTINCT FROM ${END_SHOWN}
        OR e.type = 'order.extended' AND NOT ${EXTENSION_SAID}
        OR e.type = 'order.settled' AND o.kind = 'rental' AND NOT o.test AND NOT ${DELEGATIONS_SAID}
-       OR e.type = 'order.settled' AND ((p.said ->> 'delivered_at')::timestamptz, p.said ->> 'delivered_energy')
-         IS DISTINCT FROM (${DELIVERED_SHOWN}, o.delivered_energy::text))`,
+       OR e.type = 'order.refunded' AND p.said ->> 'kept_credits' IS DISTINCT FROM o.kept_credits::text
+       OR e.type = 'order.settled'
+         AND ((p.said ->> 'delivered_at')::timestamptz, p.said ->> 'delivered_energy', p.said ->> 'delivered_bandwidth')
+         IS DISTINCT FROM (${DELIVERED_SHOWN}, o.delivered_energy::text, o.delivered_bandwidth::text))`,
 };
 
 const TIMES: OrderCheck = {

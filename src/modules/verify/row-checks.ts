@@ -44,15 +44,19 @@ const TRANSACTION: OrderCheck = {
 const HAS_ACT = `EXISTS (SELECT FROM audit_log a WHERE a.action = 'orders.close-leg' AND a.subject = l.order_id::text
       AND a.reason = l.closed_reason AND (a.detail ->> 'leg')::integer = l.leg_no)`;
 
+const IS_DELIVERED = `(l.status IN ('active', 'reclaiming', 'reclaimed'))`;
+
 const LEG: OrderCheck = {
   check: 'leg-shape',
   rule: 'I10',
-  says: 'A leg that ended by another’s act has its time and evidence: a transaction, or an operator’s action.',
+  says: 'A leg has units of its own resource once it is delivered, and of no other. One that ended by another’s act has its time and evidence: a transaction, or an operator’s action.',
   stops: 'everything',
   text: `SELECT 'leg ' || l.id || ' of order ' || l.order_id AS subject, l.order_id AS of_order, l.wallet_id, l.status, l.closed_at,
-        l.closed_reason, l.top_up, l.top_up_cause, l.amount_sun
+        l.closed_reason, l.top_up, l.top_up_cause, l.amount_sun, l.kind, l.energy, l.bandwidth
       FROM the_legs l JOIN the_orders o ON o.id = l.order_id
      WHERE o.project_id <> '${RECOVERY_PROJECT}' AND (l.amount_sun <= 0 OR (l.top_up_cause IS NOT NULL AND NOT l.top_up)
+        OR (l.energy IS NOT NULL) <> (${IS_DELIVERED} AND l.kind = 'rental')
+        OR (l.bandwidth IS NOT NULL) <> (${IS_DELIVERED} AND l.kind = 'bandwidth')
         OR CASE WHEN l.closed_at IS NULL THEN l.closed_by_txid IS NOT NULL OR l.closed_reason IS NOT NULL
              ELSE l.status <> 'reclaimed' OR (l.closed_by_txid IS NULL AND l.closed_reason IS NULL)
                OR (l.closed_reason IS NOT NULL AND l.kind <> 'activation' AND NOT ${HAS_ACT}) END)`,

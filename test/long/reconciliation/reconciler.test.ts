@@ -167,7 +167,7 @@ it('finds a manually deleted leg by its transaction, its order and the chain', a
     `CREATE TABLE put_aside AS SELECT * FROM leg WHERE status = 'active' ORDER BY id LIMIT 1`,
     `DELETE FROM leg WHERE id IN (SELECT id FROM put_aside)`,
   );
-  expect(namesOf(await fixture.verify())).toEqual(['open-delegations', 'order-legs', 'orphan-rows']);
+  expect(namesOf(await fixture.verify())).toEqual(['open-delegations', 'order-legs', 'order-stake', 'orphan-rows']);
   await fixture.pass();
   expect((await fixture.buy(receiver(0))).status).toBe(503);
   await fixture.byHand(`INSERT INTO leg OVERRIDING SYSTEM VALUE SELECT * FROM put_aside`, `DROP TABLE put_aside`);

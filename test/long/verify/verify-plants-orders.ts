@@ -38,13 +38,13 @@ export const ORDERS: readonly Plant[] = [
   [
     'an activation that was never asked for',
     [`UPDATE orders SET activation_price_sun = 1, activation_credits = 1 WHERE ${RUNNING}`],
-    ['order-parts', 'order-request'],
+    ['order-legs', 'order-parts', 'order-request', 'order-said'],
     ORDER,
   ],
   [
     'a refund that keeps a share for an activation which was not made',
     [`UPDATE orders SET kept_credits = 1 WHERE id = :refunded`],
-    ['order-charge'],
+    ['order-charge', 'order-said'],
     ORDER,
   ],
   [
@@ -94,7 +94,7 @@ export const ORDERS: readonly Plant[] = [
       `UPDATE orders SET energy = energy - 1000, delivered_energy = delivered_energy - 1000 WHERE ${RUNNING}`,
       `UPDATE leg SET energy = energy - 1000 WHERE order_id = :running`,
     ],
-    ['order-request', 'order-said'],
+    ['order-request', 'order-said', 'order-stake'],
     ORDER,
   ],
   [
@@ -130,7 +130,7 @@ export const ORDERS: readonly Plant[] = [
   [
     'a refund that was undone',
     [`UPDATE orders SET status = 'delivered', delivered_at = now() WHERE id = :refunded`],
-    ['order-charge', 'order-events', 'order-history', 'order-legs'],
+    ['order-charge', 'order-events', 'order-history', 'order-legs', 'order-stake'],
     ORDER,
   ],
   [
@@ -173,7 +173,7 @@ export const LEGS: readonly Plant[] = [
   [
     'less stake than its transaction',
     [`UPDATE leg SET amount_sun = amount_sun - 1000000 WHERE ${LEG}`],
-    ['order-said', 'transaction-content'],
+    ['order-said', 'order-stake', 'transaction-content'],
     ORDER,
   ],
   ['less energy', [`UPDATE leg SET energy = energy - 1 WHERE ${LEG}`], ['order-legs', 'order-said'], ORDER],
@@ -204,7 +204,7 @@ export const LEGS: readonly Plant[] = [
   [
     'released though it was delivered',
     [`UPDATE leg SET status = 'released' WHERE ${LEG}`],
-    ['leg-transactions', 'order-legs'],
+    ['leg-shape', 'leg-transactions', 'order-legs', 'order-stake'],
     /./,
   ],
   ['a top-up that was sold', [`UPDATE leg SET top_up = true WHERE ${LEG}`], ['order-legs'], ORDER],
@@ -223,13 +223,13 @@ export const LEGS: readonly Plant[] = [
   [
     'of another order',
     [`UPDATE leg SET order_id = :refunded, leg_no = 9 WHERE ${LEG}`],
-    ['order-legs', 'orphan-rows'],
+    ['order-legs', 'order-stake', 'orphan-rows'],
     /./,
   ],
   [
     'delivered again',
     [`UPDATE leg SET status = 'placed' WHERE ${LEG}`],
-    ['capacity', 'leg-transactions', 'order-legs'],
+    ['capacity', 'leg-shape', 'leg-transactions', 'order-legs'],
     /./,
   ],
 ];

@@ -114,7 +114,12 @@ export const RESTORED_LEGS: readonly Plant[] = [
   ],
   ['closed while it runs', [`UPDATE leg SET closed_at = now() ${LEG}`], ['leg-shape'], OF_LEG],
   ['closed for a reason without a time', [`UPDATE leg SET closed_reason = 'mine' ${LEG}`], ['leg-shape'], OF_LEG],
-  ['of another kind', [`UPDATE leg SET kind = 'activation' ${LEG}`], ['orphan-rows'], /^leg/],
+  [
+    'of another kind',
+    [`UPDATE leg SET kind = 'activation' ${LEG}`],
+    ['leg-shape', 'order-legs', 'order-stake', 'orphan-rows'],
+    /^leg/,
+  ],
   [
     'with the cause of a top-up that it is not',
     [`UPDATE leg SET top_up_cause = 'usage' ${LEG}`],
@@ -122,7 +127,7 @@ export const RESTORED_LEGS: readonly Plant[] = [
     OF_LEG,
   ],
   ['delivered at no time', [`UPDATE leg SET active_at = NULL ${LEG}`], ['order-legs', 'order-times'], /./],
-  ['with no energy', [`UPDATE leg SET energy = NULL ${LEG}`], ['order-legs', 'order-said'], ORDER],
+  ['with no energy', [`UPDATE leg SET energy = NULL ${LEG}`], ['leg-shape', 'order-legs', 'order-said'], OF_LEG],
   ['without stake', [`UPDATE leg SET amount_sun = 0 WHERE order_id = :refunded`], ['leg-shape'], OF_LEG],
   ['gone', [`DELETE FROM leg WHERE order_id = :ended`], ['order-legs', 'order-said', 'orphan-rows'], /./],
   ['gone from a refunded order', [`DELETE FROM leg WHERE order_id = :refunded`], ['order-legs'], ORDER],
@@ -135,13 +140,13 @@ export const RESTORED_LEGS: readonly Plant[] = [
   [
     'delivered without a transaction',
     [`${NEW_LEG} SELECT ${COPY}, 'active', true FROM leg ${LEG}`],
-    ['leg-transactions'],
+    ['leg-transactions', 'order-stake'],
     OF_LEG,
   ],
   [
     'reserved for a rental that is over',
     [`${NEW_LEG} SELECT ${COPY}, 'reserved', true FROM leg WHERE order_id = :ended`],
-    ['capacity', 'order-forgotten'],
+    ['capacity', 'leg-shape', 'order-forgotten'],
     /./,
   ],
 ];

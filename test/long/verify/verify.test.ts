@@ -83,7 +83,7 @@ const HANDS: readonly (readonly [string, string, string, readonly string[]])[] =
     'a leg of another size than its transaction',
     `UPDATE leg SET amount_sun = amount_sun - 1000000 WHERE id = 1`,
     `UPDATE leg SET amount_sun = amount_sun + 1000000 WHERE id = 1`,
-    ['open-delegations', 'order-said', 'transaction-content'],
+    ['open-delegations', 'order-said', 'order-stake', 'transaction-content'],
   ],
   [
     'a final transaction said to be dead without proof',
