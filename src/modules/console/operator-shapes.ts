@@ -356,8 +356,10 @@ export interface ReportFigures {
   readonly margin_usd: string;
   readonly transactions: number;
   readonly energy_hours: string;
-  /** Energy delivered without charge to top up running rentals, and the TRX burnt for it. */
+  readonly bandwidth_hours: string;
+  /** Energy and bandwidth delivered without charge to top up running rentals, and the TRX burnt for it. */
   readonly free_top_up_energy: string;
+  readonly free_top_up_bandwidth: string;
   readonly free_top_up_cost_trx: string;
   readonly idle_energy_hours: string;
   readonly recovering_energy_hours: string;

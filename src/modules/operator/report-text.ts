@@ -61,9 +61,17 @@ export function reportText(report: Report, from: string, to: string): string {
           ]),
         ),
     '',
+    ...bandwidthLines(all, by),
     ...remarks(total),
     ...standingLines(standing),
   ].join('\n');
+}
+
+/** Returns the bandwidth sold; nothing for an operator who sells none. */
+function bandwidthLines(all: readonly (readonly [string, Figures])[], by: ReportBy): string[] {
+  if (all.every(([, { bandwidthSec }]) => bandwidthSec === 0n)) return [];
+  const rows = all.map(([name, each]) => [name, hours(each.bandwidthSec, HOUR_SEC)]);
+  return ['In hours of one unit of bandwidth:', '', table([by, 'sold'], rows), ''];
 }
 
 export function reportJson(report: Report, from: string, to: string): Record<string, unknown> {
@@ -101,11 +109,15 @@ function standingLines({ owedCredits, debtsCredits, held }: Report['standing']):
   ];
 }
 
-function remarks({ transactionsWithoutCost, unratedCostSun, freeTopUpEnergy, freeTopUpCostSun }: Figures): string[] {
+function remarks({ transactionsWithoutCost, unratedCostSun, ...free }: Figures): string[] {
+  const { freeTopUpEnergy, freeTopUpBandwidth, freeTopUpCostSun } = free;
+  const bandwidth = freeTopUpBandwidth === 0n ? '' : `, ${grouped(freeTopUpBandwidth)} bandwidth`;
   const lines = [
-    ...(freeTopUpEnergy === 0n && freeTopUpCostSun === 0n
+    ...(freeTopUpEnergy === 0n && freeTopUpBandwidth === 0n && freeTopUpCostSun === 0n
       ? []
-      : [`Free top-ups: ${grouped(freeTopUpEnergy)} energy; their transactions burnt ${trxOf(freeTopUpCostSun)} TRX.`]),
+      : [
+          `Free top-ups: ${grouped(freeTopUpEnergy)} energy${bandwidth}; their transactions burnt ${trxOf(freeTopUpCostSun)} TRX.`,
+        ]),
     ...(transactionsWithoutCost === 0n
       ? []
       : [`Final transactions without a known cost: ${grouped(transactionsWithoutCost)}.`]),

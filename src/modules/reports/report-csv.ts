@@ -38,5 +38,7 @@ export function plainOf(figures: Figures): Record<string, bigint | string> {
     energy_milliseconds_idle: figures.idleEnergyMs,
     energy_milliseconds_recovering: figures.recoveringEnergyMs,
     milliseconds_measured: figures.measuredMs,
+    bandwidth_seconds_sold: figures.bandwidthSec,
+    free_top_up_bandwidth: figures.freeTopUpBandwidth,
   };
 }

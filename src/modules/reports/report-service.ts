@@ -10,7 +10,7 @@ import * as sql from './report-sql.js';
 
 export type { ReportBy } from './report-sql.js';
 
-/** Exact figures: credits, sun, energy times seconds or milliseconds, and dollars with fourteen digits. */
+/** Exact figures: credits, sun, units times seconds or milliseconds, and dollars with fourteen digits. */
 export interface Figures {
   readonly revenueCredits: bigint;
   readonly refundsCredits: bigint;
@@ -27,8 +27,10 @@ export interface Figures {
   /** Final transactions whose cost is not recorded yet. */
   readonly transactionsWithoutCost: bigint;
   readonly energySec: bigint;
-  /** Energy of legs that topped up running rentals at our cost. */
+  readonly bandwidthSec: bigint;
+  /** Energy and bandwidth of legs that topped up running rentals at our cost. */
   readonly freeTopUpEnergy: bigint;
+  readonly freeTopUpBandwidth: bigint;
   /** The part of the chain cost that these legs burnt. */
   readonly freeTopUpCostSun: bigint;
   readonly idleEnergyMs: bigint;
@@ -135,7 +137,9 @@ export function noFigures(): Mutable {
     transactions: 0n,
     transactionsWithoutCost: 0n,
     energySec: 0n,
+    bandwidthSec: 0n,
     freeTopUpEnergy: 0n,
+    freeTopUpBandwidth: 0n,
     freeTopUpCostSun: 0n,
     idleEnergyMs: 0n,
     recoveringEnergyMs: 0n,
@@ -151,6 +155,7 @@ function addEntries(figures: Mutable, row: sql.EntriesRow): void {
   figures.adjustmentsCredits += BigInt(row.adjustments);
   figures.netSun += BigInt(row.net_sun);
   figures.energySec += BigInt(row.energy_sec);
+  figures.bandwidthSec += BigInt(row.bandwidth_sec);
 }
 
 function addCosts(figures: Mutable, row: sql.CostsRow): void {
@@ -163,6 +168,7 @@ function addCosts(figures: Mutable, row: sql.CostsRow): void {
 
 function addFreeTopUps(figures: Mutable, row: sql.FreeTopUpsRow): void {
   figures.freeTopUpEnergy += BigInt(row.energy);
+  figures.freeTopUpBandwidth += BigInt(row.bandwidth);
   figures.freeTopUpCostSun += BigInt(row.cost_sun);
 }
 

@@ -16,6 +16,7 @@ export interface EntriesRow {
   readonly adjustments: string;
   readonly net_sun: string;
   readonly energy_sec: string;
+  readonly bandwidth_sec: string;
 }
 
 export interface CostsRow {
@@ -30,6 +31,7 @@ export interface CostsRow {
 export interface FreeTopUpsRow {
   readonly key: string | null;
   readonly energy: string;
+  readonly bandwidth: string;
   readonly cost_sun: string;
 }
 
@@ -57,10 +59,11 @@ const SUMS = `coalesce(-sum(x.credits) FILTER (WHERE x.kind = 'charge'), 0)::tex
     coalesce(sum(x.credits) FILTER (WHERE x.kind = 'compensation'), 0)::text AS compensations,
     coalesce(sum(x.credits) FILTER (WHERE x.kind = 'topup'), 0)::text AS topups,
     coalesce(sum(x.credits) FILTER (WHERE x.kind = 'adjustment'), 0)::text AS adjustments,
-    coalesce(sum(x.sun), 0)::text AS net_sun, coalesce(sum(x.energy_sec), 0)::text AS energy_sec`;
+    coalesce(sum(x.sun), 0)::text AS net_sun, coalesce(sum(x.energy_sec), 0)::text AS energy_sec,
+    coalesce(sum(x.bandwidth_sec), 0)::text AS bandwidth_sec`;
 
 /**
- * Entries with their worth in sun, and the energy times seconds that they sold or returned. The worth is the price of
+ * Entries with their worth in sun, and the energy and bandwidth times seconds that they sold or returned. The worth is the price of
  * the order or extension; a refund leaves out the activation that it keeps. A compensation has no price: its credits
  * count at the order's rate, truncated to whole sun. Excludes test projects.
  */
@@ -68,7 +71,7 @@ const ENTRIES = `SELECT e.id, e.project_id, e.order_id, e.created_at, e.kind, e.
       CASE e.kind WHEN 'charge' THEN coalesce(x.price_sun, o.price_sun)
         WHEN 'refund' THEN CASE WHEN o.kept_credits IS NULL THEN 0 ELSE o.activation_price_sun END - o.price_sun
         WHEN 'compensation' THEN -div(e.credits::numeric * 10000000, o.trx_usd_e8) END::numeric AS sun,
-      CASE e.kind WHEN 'charge' THEN 1 WHEN 'refund' THEN -1 END * o.energy::numeric * coalesce(x.duration_sec, o.duration_sec) AS energy_sec,
+      time.sold * o.energy AS energy_sec, time.sold * o.bandwidth AS bandwidth_sec,
       o.kind AS order_kind, o.credits AS order_credits, o.price_sun AS order_sun,
       o.bandwidth_credits::numeric AS bandwidth_credits, o.bandwidth_price_sun::numeric AS bandwidth_sun,
       ${ACTIVATIONS_OF_ENTRY} AS activations,
@@ -76,6 +79,8 @@ const ENTRIES = `SELECT e.id, e.project_id, e.order_id, e.created_at, e.kind, e.
     FROM credit_entry e LEFT JOIN orders o ON o.id = e.order_id
     LEFT JOIN order_extension x ON x.order_id = e.order_id AND x.number = CASE WHEN e.kind = 'charge'
       AND e.entry_key LIKE 'charge:%:ext:%' THEN split_part(e.entry_key, ':', 4)::smallint END
+    CROSS JOIN LATERAL (SELECT CASE e.kind WHEN 'charge' THEN 1 WHEN 'refund' THEN -1 END
+        * coalesce(x.duration_sec, o.duration_sec)::numeric AS sold) time
    WHERE e.created_at >= $1 AND e.created_at < $2 AND e.contra <> 'test'`;
 
 const ENTRY_DAY = `(x.created_at AT TIME ZONE 'UTC')::date::text`;
@@ -86,7 +91,7 @@ const BLOCK_DAY = `(x.block_at AT TIME ZONE 'UTC')::date::text`;
  * split exactly as priced. Extensions and compensations have no prices by item, so they split in the order's
  * proportions. The first item takes the remainder.
  */
-const ITEMS = `SELECT e.id, e.order_id, e.kind, i.leg_kind, i.credits, i.sun, i.energy_sec
+const ITEMS = `SELECT e.id, e.order_id, e.kind, i.leg_kind, i.credits, i.sun, i.energy_sec, i.bandwidth_sec
     FROM (${ENTRIES}) e
       CROSS JOIN LATERAL (SELECT
         nullif(e.order_credits - (1 - e.activations) * coalesce(e.activation_credits, 0), 0) AS credits,
@@ -98,10 +103,10 @@ const ITEMS = `SELECT e.id, e.order_id, e.kind, i.leg_kind, i.credits, i.sun, i.
         coalesce(div(e.sun * e.activations * e.activation_sun, whole.sun), 0) AS activation_sun) part
       CROSS JOIN LATERAL (VALUES
         (e.order_kind, e.credits - part.bandwidth_credits - part.activation_credits,
-          e.sun - part.bandwidth_sun - part.activation_sun, e.energy_sec),
-        ('bandwidth', part.bandwidth_credits, part.bandwidth_sun, 0),
-        ('activation', part.activation_credits, part.activation_sun, 0)) i (leg_kind, credits, sun, energy_sec)
-   WHERE i.energy_sec IS NULL OR (i.credits, i.sun, i.energy_sec) <> (0, 0, 0)`;
+          e.sun - part.bandwidth_sun - part.activation_sun, e.energy_sec, 0),
+        ('bandwidth', part.bandwidth_credits, part.bandwidth_sun, 0, coalesce(e.bandwidth_sec, 0)),
+        ('activation', part.activation_credits, part.activation_sun, 0, 0)) i (leg_kind, credits, sun, energy_sec, bandwidth_sec)
+   WHERE i.energy_sec IS NULL OR (i.credits, i.sun, i.energy_sec, i.bandwidth_sec) <> (0, 0, 0, 0)`;
 
 /**
  * Splits each item over the legs that bear it, in proportion to their sun. These are the item's legs that were not
@@ -111,12 +116,14 @@ const ITEMS = `SELECT e.id, e.order_id, e.kind, i.leg_kind, i.credits, i.sun, i.
 const PARTS = `SELECT p.wallet_id, p.kind,
       p.credits_part + CASE WHEN p.place = 1 THEN p.credits - sum(p.credits_part) OVER item ELSE 0 END AS credits,
       p.sun_part + CASE WHEN p.place = 1 THEN p.sun - sum(p.sun_part) OVER item ELSE 0 END AS sun,
-      p.energy_part + CASE WHEN p.place = 1 THEN p.energy_sec - sum(p.energy_part) OVER item ELSE 0 END AS energy_sec
+      p.energy_part + CASE WHEN p.place = 1 THEN p.energy_sec - sum(p.energy_part) OVER item ELSE 0 END AS energy_sec,
+      p.bandwidth_part + CASE WHEN p.place = 1 THEN p.bandwidth_sec - sum(p.bandwidth_part) OVER item ELSE 0 END AS bandwidth_sec
     FROM (
       SELECT e.*, l.wallet_id, coalesce(l.place, 1) AS place,
           CASE WHEN l.total > 0 THEN div(e.credits * l.share, l.total) ELSE e.credits END AS credits_part,
           CASE WHEN l.total > 0 THEN div(e.sun * l.share, l.total) ELSE e.sun END AS sun_part,
-          CASE WHEN l.total > 0 THEN div(e.energy_sec * l.share, l.total) ELSE e.energy_sec END AS energy_part
+          CASE WHEN l.total > 0 THEN div(e.energy_sec * l.share, l.total) ELSE e.energy_sec END AS energy_part,
+          CASE WHEN l.total > 0 THEN div(e.bandwidth_sec * l.share, l.total) ELSE e.bandwidth_sec END AS bandwidth_part
         FROM (${ITEMS}) e LEFT JOIN LATERAL (
           SELECT b.wallet_id, b.share, sum(b.share) OVER () AS total, row_number() OVER (ORDER BY b.leg_no) AS place
             FROM (SELECT g.wallet_id, g.leg_no, g.amount_sun::numeric AS share, g.status = 'released' AS given_up,
@@ -151,16 +158,18 @@ export const COSTS_BY: Readonly<Record<ReportBy, string>> = {
 };
 
 /**
- * Legs delivered without a charge: their energy, by the block that delivered it, and the cost of their transactions.
+ * Legs delivered without a charge: their energy and bandwidth, by the block that delivered it, and the cost of their transactions.
  * OFFSET 0 keeps Postgres from reading all legs ever for a report of one day.
  */
 const FREE_TOP_UPS = `SELECT t.block_at, t.wallet_id, t.fee_sun::numeric AS fee_sun, o.project_id,
-      CASE t.purpose WHEN 'delegate' THEN g.energy::numeric END AS energy
+      CASE t.purpose WHEN 'delegate' THEN g.energy::numeric END AS energy,
+      CASE t.purpose WHEN 'delegate' THEN g.bandwidth::numeric END AS bandwidth
     FROM (SELECT order_id, leg_id, wallet_id, purpose, block_at, fee_sun FROM chain_tx
            WHERE block_at >= $1 AND block_at < $2 AND status = 'solid' OFFSET 0) t
       JOIN leg g ON g.id = t.leg_id AND g.order_id = t.order_id AND g.top_up JOIN orders o ON o.id = t.order_id`;
 
-const FREE_SUMS = `coalesce(sum(x.energy), 0)::text AS energy, coalesce(sum(x.fee_sun), 0)::text AS cost_sun`;
+const FREE_SUMS = `coalesce(sum(x.energy), 0)::text AS energy, coalesce(sum(x.bandwidth), 0)::text AS bandwidth,
+    coalesce(sum(x.fee_sun), 0)::text AS cost_sun`;
 
 export const FREE_TOP_UPS_BY: Readonly<Record<ReportBy, string>> = {
   day: `SELECT ${BLOCK_DAY} AS key, ${FREE_SUMS} FROM (${FREE_TOP_UPS}) x GROUP BY 1`,

@@ -78,6 +78,7 @@ interface ReportRow {
   readonly refunds_credits: number;
   readonly net_sun: number;
   readonly energy_seconds_sold: number;
+  readonly bandwidth_seconds_sold: number;
 }
 
 interface ReportJson {
@@ -85,14 +86,20 @@ interface ReportJson {
   readonly total: ReportRow;
 }
 
-const reportBy = async (by: string): Promise<ReportJson> => {
-  const [tomorrow] = await api.database.query<{ day: string }>(
+async function tomorrow(): Promise<string> {
+  const [row] = await api.database.query<{ day: string }>(
     `SELECT to_char(now() AT TIME ZONE 'UTC' + interval '1 day', 'YYYY-MM-DD') AS day`,
   );
-  const answer = await cli('report', '--from', '2020-01-01', '--to', tomorrow!.day, '--by', by, '--json');
+  return row!.day;
+}
+
+async function report(by: string, format: readonly string[]) {
+  const answer = await cli('report', '--from', '2020-01-01', '--to', await tomorrow(), '--by', by, ...format);
   expect(answer.err).toBe('');
-  return answer.json() as ReportJson;
-};
+  return answer;
+}
+
+const reportBy = async (by: string): Promise<ReportJson> => (await report(by, ['--json'])).json() as ReportJson;
 
 describe('the report', () => {
   it('shares an order by its items: each item to the wallets that deliver it', async () => {
@@ -103,11 +110,26 @@ describe('the report', () => {
     expect(sold(selling)).toEqual([2 * RENTED.credits, RENTED.credits, RENTED.sun]);
     expect(sold(activating)).toEqual([2 * ACTIVATION_PART.credits, 0, 2 * ACTIVATION_PART.sun]);
     expect([selling?.energy_seconds_sold, activating?.energy_seconds_sold]).toEqual([65_000 * 60, 0]);
+    expect([selling?.bandwidth_seconds_sold, activating?.bandwidth_seconds_sold]).toEqual([BANDWIDTH * 60, 0]);
     expect(sold(total)).toEqual([
       2 * (RENTED.credits + ACTIVATION_PART.credits),
       RENTED.credits,
       RENTED.sun + 2 * ACTIVATION_PART.sun,
     ]);
+  });
+
+  it('has the bandwidth sold beside the energy, as text, as CSV and in the console', async () => {
+    const [heading = '', line = ''] = (await report('project', ['--csv'])).out.split('\r\n');
+    const cells = new Map(heading.split(',').map((name, index) => [name, line.split(',')[index]]));
+    expect(cells.get('energy_seconds_sold')).toBe((65_000 * 60).toString());
+    expect(cells.get('bandwidth_seconds_sold')).toBe((BANDWIDTH * 60).toString());
+    expect((await report('wallet', [])).out).toMatch(/In hours of one unit of bandwidth:\n\n[^]*167\n/);
+    const to = await tomorrow();
+    const from = new Date(Date.parse(to) - 3 * 86_400_000).toISOString().slice(0, 10);
+    const query = `from=${from}&to=${to}&by=day`;
+    const { status, body } = await admin.browser.get(`/api/operator/report?${query}`);
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ total: { energy_hours: '1083', bandwidth_hours: '166', free_top_up_bandwidth: '0' } });
   });
 
   it.each(['day', 'project'])('by %s counts a kept activation as sold', async (by) => {
@@ -322,11 +344,11 @@ it('the database refuses a purchase in a console below the prices of both resour
   await api.database.query(`UPDATE api_key SET daily_cap_credits = 1000000000 WHERE project_id = $1`, [
     customer.merchant,
   ]);
-  const faultAt = async (priceSun: number, bandwidth: number | null): Promise<string | null> => {
+  const faultAt = async (priceSun: number, bandwidth: number | null, activation: number | null = null) => {
     // Credits at 0.3 USD.
-    const params = [customer.merchant, 65_000, bandwidth, 60, priceSun, priceSun * 3];
+    const params = [customer.merchant, 65_000, bandwidth, 60, priceSun, priceSun * 3, activation];
     const [row] = await api.database.query<{ fault: string | null }>(
-      `SELECT console_purchase_fault((SELECT id FROM api_key WHERE project_id = $1 LIMIT 1), $2, $3, NULL, $4, $5, $6, 30000000) AS fault`,
+      `SELECT console_purchase_fault((SELECT id FROM api_key WHERE project_id = $1 LIMIT 1), $2, $3, $7, $4, $5, $6, 30000000) AS fault`,
       params,
     );
     return row!.fault;
@@ -335,4 +357,11 @@ it('the database refuses a purchase in a console below the prices of both resour
   expect(await faultAt(ENERGY_PART.sun - 1, null)).toBe('QUOTE_EXPIRED');
   expect(await faultAt(RENTED.sun, BANDWIDTH)).toBeNull();
   expect(await faultAt(RENTED.sun - 1, BANDWIDTH)).toBe('QUOTE_EXPIRED');
+  const whole = RENTED.sun + ACTIVATION_PART.sun;
+  expect(await faultAt(whole, BANDWIDTH, ACTIVATION_PART.sun)).toBeNull();
+  expect(await faultAt(whole - 1, BANDWIDTH, ACTIVATION_PART.sun)).toBe('QUOTE_EXPIRED');
+  expect(await faultAt(whole, BANDWIDTH, 1)).toBe('QUOTE_EXPIRED');
+  await api.database.query(`UPDATE price_row SET sun_per_bandwidth = NULL`);
+  expect(await faultAt(10 * RENTED.sun, BANDWIDTH)).toBe('QUOTE_EXPIRED');
+  expect(await faultAt(ENERGY_PART.sun, null)).toBeNull();
 });

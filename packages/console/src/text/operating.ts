@@ -14,7 +14,7 @@ export const POOL = {
     read: 'Last read',
   },
   bandwidth: 'Stake for bandwidth',
-  bandwidthNote: 'Free is what can be sold now: nothing while bandwidth has no price.',
+  bandwidthNote: 'Free is what can be sold now, or make up for what a running rental lacks.',
   roles: { pool: 'Rents energy out', activation: 'Activates accounts' },
   forecast: 'Capacity forecast',
   forecastNote:
@@ -47,6 +47,7 @@ export const REPORTS = {
   caption: 'Report',
   saysMoney: (revenue: string, margin: string) => `By UTC day: ${revenue} revenue, ${margin} margin.`,
   saysEnergy: (sold: string, idle: string) => `By UTC day: ${sold} energy-hours sold, ${idle} idle.`,
+  withBandwidth: (energy: string, bandwidth: string) => `${energy}, ${bandwidth} bandwidth`,
   columns: {
     key: 'Group',
     revenue: 'Revenue',
@@ -55,6 +56,7 @@ export const REPORTS = {
     cost: 'Chain cost',
     margin: 'Margin',
     energy: 'Energy-hours sold',
+    bandwidth: 'Bandwidth-hours sold',
     free: 'Free top-ups',
     idle: 'Energy-hours idle',
     recovering: 'Energy-hours recovering',

@@ -110,7 +110,18 @@ const withTrx = (figure: string, amount: string) => (
   </>
 );
 
+/** Names bandwidth only if some was delivered. */
+function freeText({ free_top_up_energy: energy, free_top_up_bandwidth: bandwidth }: ReportFigures): string {
+  const ofEnergy = OPERATOR_HOME.energyOf(grouped(energy));
+  return bandwidth === '0' ? ofEnergy : REPORTS.withBandwidth(ofEnergy, grouped(bandwidth));
+}
+
 const titles = REPORTS.columns;
+const BANDWIDTH: Column<Row> = {
+  title: titles.bandwidth,
+  cell: ({ figures }) => grouped(figures.bandwidth_hours),
+  isFigure: true,
+};
 const COLUMNS: readonly Column<Row>[] = [
   { title: titles.key, cell: ({ name }) => <strong className="report-group">{name}</strong> },
   { title: titles.revenue, cell: ({ figures }) => usd(figures.revenue.credits), isFigure: true },
@@ -125,13 +136,18 @@ const COLUMNS: readonly Column<Row>[] = [
   { title: titles.energy, cell: ({ figures }) => grouped(figures.energy_hours), isFigure: true },
   {
     title: titles.free,
-    cell: ({ figures }) =>
-      withTrx(OPERATOR_HOME.energyOf(grouped(figures.free_top_up_energy)), figures.free_top_up_cost_trx),
+    cell: ({ figures }) => withTrx(freeText(figures), figures.free_top_up_cost_trx),
     isFigure: true,
   },
   { title: titles.idle, cell: ({ figures }) => grouped(figures.idle_energy_hours), isFigure: true },
   { title: titles.recovering, cell: ({ figures }) => grouped(figures.recovering_energy_hours), isFigure: true },
 ];
+
+/** Bandwidth has a column beside energy once some was sold. */
+function columnsOf({ total }: ReportShape): readonly Column<Row>[] {
+  if (total.bandwidth_hours === '0') return COLUMNS;
+  return COLUMNS.flatMap((column) => (column.title === titles.energy ? [column, BANDWIDTH] : [column]));
+}
 
 interface ReportProps {
   readonly report: ReportShape;
@@ -186,7 +202,7 @@ function Figures({ report, query }: ReportProps) {
       ) : (
         <>
           {report.by === 'day' && <ByDay report={report} query={query} />}
-          <Lines caption={REPORTS.caption} columns={COLUMNS} items={rows} keyOf={({ key }) => key} />
+          <Lines caption={REPORTS.caption} columns={columnsOf(report)} items={rows} keyOf={({ key }) => key} />
         </>
       )}
       <Facts
