@@ -122,6 +122,20 @@ export async function legsOf(key: string): Promise<readonly string[]> {
   return rows.map(({ says }) => says);
 }
 
+interface LegWallet {
+  readonly kind: string;
+  readonly wallet: string;
+}
+
+/** The legs of an order that were not released, with the addresses of their wallets. */
+export async function walletsOf(key: string): Promise<readonly LegWallet[]> {
+  return api.database.query<LegWallet>(
+    `SELECT l.kind, w.address AS wallet FROM leg l JOIN orders o ON o.id = l.order_id JOIN pool_wallet w ON w.id = l.wallet_id
+      WHERE o.key = $1 AND l.status <> 'released' ORDER BY l.leg_no`,
+    [key],
+  );
+}
+
 /** The ledger entries of an order as `kind credits`. */
 export async function entriesOf(key: string): Promise<readonly string[]> {
   const rows = await api.database.query<{ says: string }>(
