@@ -16,21 +16,7 @@ export interface LegOwner {
   readonly receiver: string;
 }
 
-const RESERVE_TOP_UP = {
-  name: 'reserve_top_up',
-  text: `SELECT reserve_capacity($1, $2, $3, $4, $5)`,
-};
-
-/** Reserves further legs for what an undelivered rental lacks. Throws a refusal without capacity. */
-export async function reserveMissing(
-  tx: Queryable,
-  { id, receiver }: LegOwner,
-  { kind, amountSun, slackSun }: PartReservation,
-): Promise<void> {
-  await tx.query(RESERVE_TOP_UP, [id, kind, receiver, amountSun, slackSun]);
-}
-
-/** The limit of legs counts from the existing ones: a move or a top-up may be spread over as many legs as an order. */
+/** The limit of legs counts from the existing ones: further legs of an order may be as many as those of a new one. */
 const RESERVE = {
   name: 'reserve_further',
   text: `SELECT reserve_capacity($1, $2, $3, $4, $5,

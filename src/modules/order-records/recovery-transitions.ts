@@ -92,10 +92,14 @@ export interface OrphanDelegation {
   readonly block_at: Date;
 }
 
-/** A free order of the recovery project that ended immediately, so its reclaim is due at the next pass. */
+/**
+ * A free order of the recovery project that ended immediately, so its reclaim is due at the next pass. It counts as one
+ * unit of the resource that it adopts.
+ */
 const ADOPT_ORDER = `INSERT INTO orders (project_id, key, request_hash, kind, status, receive_address, energy, duration_sec,
-    price_sun, credits, trx_usd_e8, settled, delivered_energy, created_at, delivered_at, ends_at)
-  VALUES ($1, $2, $3, 'rental', 'delivered', $4, 1, 1, 1, 1, 1, true, 1, clock_timestamp(), $5, $5::timestamptz + interval '1 second')
+    price_sun, credits, trx_usd_e8, settled, delivered_energy, delivered_bandwidth, created_at, delivered_at, ends_at)
+  VALUES ($1, $2, $3, 'rental', 'delivered', $4, 1, 1, 1, 1, 1, true, 1, CASE $6 WHEN 'BANDWIDTH' THEN 1 END, clock_timestamp(), $5,
+    $5::timestamptz + interval '1 second')
   ON CONFLICT DO NOTHING RETURNING id`;
 
 /** The order that adopts a delegation, by its key within a project. */
@@ -111,13 +115,13 @@ export async function insertAdoptingOrder(
   { projectId, key, requestHash }: AdoptingOrder,
   orphan: OrphanDelegation,
 ): Promise<bigint | undefined> {
-  const params = [projectId, key, requestHash, orphan.receive_address, orphan.block_at];
+  const params = [projectId, key, requestHash, orphan.receive_address, orphan.block_at, orphan.resource];
   const [order] = await tx.query<{ id: bigint }>(ADOPT_ORDER, params);
   return order?.id;
 }
 
-const ADOPT_LEG = `INSERT INTO leg (order_id, leg_no, kind, wallet_id, receive_address, amount_sun, energy, status, active_at)
-  VALUES ($1, 1, $6, $2, $3, $4, 1, 'active', $5) RETURNING id`;
+const ADOPT_LEG = `INSERT INTO leg (order_id, leg_no, kind, wallet_id, receive_address, amount_sun, energy, bandwidth, status, active_at)
+  VALUES ($1, 1, $6, $2, $3, $4, CASE $6 WHEN 'rental' THEN 1 END, CASE $6 WHEN 'bandwidth' THEN 1 END, 'active', $5) RETURNING id`;
 
 /** Inserts the active leg of an adopted delegation. Returns its id. */
 export async function insertAdoptedLeg(

@@ -28,8 +28,18 @@ import { bandwidthLostBy, sellableBandwidthSun } from './bandwidth-stake.js';
 import { addToDay } from './wallet-days.js';
 import { judgePermission, type WalletRole } from './wallet-permission.js';
 
+/**
+ * True while bandwidth has a price, or an order that bought some may still need further stake: a running rental, or one
+ * under way. Orders under way are many, so only a wallet that still has bandwidth for sale looks for one.
+ */
+const BANDWIDTH_IS_ASKED_FOR = `(EXISTS (SELECT FROM price_row WHERE sun_per_bandwidth IS NOT NULL)
+      OR EXISTS (SELECT FROM open_orders WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL
+        AND sun_per_bandwidth_e6 IS NOT NULL)
+      OR EXISTS (SELECT FROM pool_slot s WHERE s.wallet_id = pool_wallet.id AND s.free_bandwidth_sun > 0)
+        AND EXISTS (SELECT FROM open_orders WHERE next_run_at IS NOT NULL AND NOT settled AND bandwidth IS NOT NULL))`;
+
 const TAKEN = `RETURNING id, address, role, permission_id, key_address, clock_timestamp() AS started_at,
-      role = 'pool' AND EXISTS (SELECT FROM price_row WHERE sun_per_bandwidth IS NOT NULL) AS sells_bandwidth`;
+      role = 'pool' AND ${BANDWIDTH_IS_ASKED_FOR} AS spares_bandwidth`;
 
 /** Takes the next due wallet, so that one process reads it per interval. */
 const TAKE_NEXT_WALLET = {
@@ -154,8 +164,8 @@ interface SyncedWallet {
   readonly permission_id: number;
   readonly key_address: string;
   readonly started_at: Date;
-  /** True if bandwidth has a price. Without one all of it is for the wallet's own transactions. */
-  readonly sells_bandwidth: boolean;
+  /** False if all bandwidth is for the wallet's own transactions. */
+  readonly spares_bandwidth: boolean;
 }
 
 interface Reading {
@@ -163,7 +173,7 @@ interface Reading {
   readonly resources: AccountResources | undefined;
   /** Sun that the chain would let the wallet delegate; for an activation wallet, sun it can spend. */
   readonly free: Sun;
-  /** Sun that the chain would let a wallet that sells bandwidth delegate for it; 0 for any other. */
+  /** Sun that the chain would let a wallet that spares bandwidth delegate for it; 0 for any other. */
   readonly freeForBandwidth: Sun;
   /** The figures hold at least up to this block. */
   readonly headNumber: number;
@@ -248,7 +258,7 @@ export class PoolSync {
             ? await canDelegateMaxOf(node, wallet.address, 'ENERGY')
             : account.balanceSun;
       const freeForBandwidth =
-        account !== undefined && wallet.sells_bandwidth
+        account !== undefined && wallet.spares_bandwidth
           ? await canDelegateMaxOf(node, wallet.address, 'BANDWIDTH')
           : sun(0);
       // Backends behind one host name take turns, so every figure is known to hold only at the lower head.

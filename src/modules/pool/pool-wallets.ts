@@ -36,7 +36,7 @@ export interface WalletView {
   readonly balance_sun: bigint;
   /**
    * Stake for bandwidth; the parts of it that are delegated and reserved; and what can be sold now: 0 while bandwidth
-   * has no price.
+   * has no price, and no order that bought some may need more.
    */
   readonly staked_bandwidth_sun: bigint;
   readonly delegated_bandwidth_sun: bigint;

@@ -81,7 +81,7 @@ export class ReconcilerGauges {
     );
     this.bandwidth = gauge(
       'pool_bandwidth_sun',
-      'Sun staked for bandwidth, by `wallet` and `part`: staked, delegated, reserved, free (0 without a price).',
+      'Sun staked for bandwidth, by `wallet` and `part`: staked, delegated, reserved, free for sale and top-ups.',
       'wallet',
       'part',
     );

@@ -18,6 +18,7 @@ import {
   openBundleFixtureWithTwoWallets,
   step,
   transactionsOf,
+  walletsOf,
 } from '../../support/worker/bundle-fixture.js';
 import { archive, judge, numberAll } from '../../support/worker/archive-fixture.js';
 import { CostRecorder } from '../../../src/modules/costs/cost-recorder.js';
@@ -62,14 +63,8 @@ async function syncBoth(worker: SteppedWorker): Promise<void> {
 }
 
 /** The wallets of an order's legs that were not released, as `kind wallet`. */
-async function walletsOf(key: string): Promise<string[]> {
-  const rows = await api.database.query<{ kind: string; address: string }>(
-    `SELECT l.kind, w.address FROM leg l JOIN orders o ON o.id = l.order_id JOIN pool_wallet w ON w.id = l.wallet_id
-      WHERE o.key = $1 AND l.status <> 'released' ORDER BY l.leg_no`,
-    [key],
-  );
-  return rows.map(({ kind, address }) => `${kind} ${address === pool.address ? 'first' : 'second'}`);
-}
+const placesOf = async (key: string): Promise<string[]> =>
+  (await walletsOf(key)).map(({ kind, wallet }) => `${kind} ${wallet === pool.address ? 'first' : 'second'}`);
 
 const totalOnChain = async (receiver: string, resource: 'energy' | 'bandwidth'): Promise<number> =>
   (await delegatedOnChain(receiver, resource)) + (await delegatedOnChain(receiver, resource, second));
@@ -116,14 +111,14 @@ it('moves the unsent parts of a wallet whose key fails to the other wallet', asy
     [second.address],
   );
   const key = await buyBundle({ receiver: receivers[0]!, bandwidth: BANDWIDTH });
-  expect(await walletsOf(key)).toEqual(['rental second', 'bandwidth second']);
+  expect(await placesOf(key)).toEqual(['rental second', 'bandwidth second']);
   await api.database.query(`UPDATE pool_wallet SET key_sealed = NULL WHERE address = $1`, [second.address]);
   for (let round = 0; round < 6; round += 1) await worker.advance();
   await api.database.query(`UPDATE pool_wallet SET key_sealed = $2 WHERE address = $1`, [
     second.address,
     row!.key_sealed,
   ]);
-  expect(await walletsOf(key)).toEqual(['rental first', 'bandwidth first']);
+  expect(await placesOf(key)).toEqual(['rental first', 'bandwidth first']);
   await settle(worker, key);
   await runOut(worker, key, receivers[0]!);
   await worker.health().resumeWallets();
@@ -144,7 +139,7 @@ it('delivers bandwidth of two wallets, and goes back for the one part whose bloc
     [(needed!.sun * 6n) / 10n],
   );
   const key = await buyBundle({ receiver, bandwidth: BANDWIDTH });
-  expect((await walletsOf(key)).sort()).toEqual(['bandwidth first', 'bandwidth second', 'rental second']);
+  expect((await placesOf(key)).sort()).toEqual(['bandwidth first', 'bandwidth second', 'rental second']);
   full.before = (path, body) =>
     path === 'wallet/broadcasthex' && body.includes(addressToHex(pool.address)) ? SWALLOWED : undefined;
   await worker.advance();
@@ -166,6 +161,25 @@ it('delivers bandwidth of two wallets, and goes back for the one part whose bloc
   await step(worker, SOLID_LAG + 4);
   expect(await bundleOf(key)).toMatchObject({ status: 'delivered', settled: true });
   expect((await transactionsOf(key)).filter((tx) => tx.endsWith('solid')).length).toBe(3);
+  await runOut(worker, key, receiver);
+});
+
+it('gets the bandwidth that it lacks, however many legs it has had', async () => {
+  const worker = await openWorker();
+  const receiver = receivers[0]!;
+  const key = await buyBundle({ receiver, bandwidth: BANDWIDTH });
+  // As if its legs had been moved often: both parts may have twenty legs, and each move as many again.
+  await api.database.query(`UPDATE leg SET leg_no = leg_no + 60 WHERE order_id = $1`, [(await orderOf(key)).id]);
+  const stake = { owner_address: pool.address, frozen_balance: 9_000_000_000_000, resource: 'BANDWIDTH' };
+  await actAs(devnet.fullUrl, pool, 'freezebalancev2', stake);
+  await mine();
+  await worker.followChain();
+  // No slot holds the missing stake, so that several slots and wallets must give it.
+  await api.database.query(`UPDATE pool_slot SET free_bandwidth_sun = least(free_bandwidth_sun, 1000000)`);
+  await worker.advance();
+  await step(worker, SOLID_LAG + 5);
+  expect(await bundleOf(key)).toMatchObject({ status: 'delivered', settled: true });
+  expect((await placesOf(key)).filter((place) => place.startsWith('bandwidth')).length).toBeGreaterThan(1);
   await runOut(worker, key, receiver);
 });
 
@@ -208,6 +222,17 @@ it('tells a mismatch of bandwidth from one of energy, and reclaims the owner’s
   await worker.search();
   await api.database.query(`UPDATE orphan_tx SET seen_at = seen_at - interval '1 day'`);
   await worker.reclaims().reclaim();
+  const adopted = await api.database.query(
+    `SELECT l.kind, l.energy, l.bandwidth, o.delivered_bandwidth FROM leg l JOIN orders o ON o.id = l.order_id
+      WHERE o.key LIKE 'orphan:%' ORDER BY l.kind`,
+  );
+  // An adopted delegation counts in no sum of the other resource.
+  expect(adopted).toEqual([
+    { kind: 'bandwidth', energy: null, bandwidth: 1n, delivered_bandwidth: 1n },
+    { kind: 'rental', energy: 1n, bandwidth: null, delivered_bandwidth: null },
+  ]);
+  await syncBoth(worker);
+  expect(await unexplained()).toEqual([]);
   expect(await worker.reclaimEnded()).toBe(2);
   await step(worker, 3 * SOLID_LAG);
   expect([await totalOnChain(receiver, 'energy'), await totalOnChain(receiver, 'bandwidth')]).toEqual(held);

@@ -3,7 +3,9 @@ import 'reflect-metadata';
 import { Market } from '../../../src/modules/quotes/market.js';
 import { until } from '../../../packages/local/src/wait.js';
 import { TronClient } from '../../../src/platform/chain/tron.client.js';
+import { priceBandwidth } from '../../support/api/bandwidth-sale.js';
 import { actAs } from '../../support/chain/order-chain.js';
+import { cliWith, seedTestCanaries } from '../../support/cli.js';
 import {
   bundleOf,
   buyBundle,
@@ -18,6 +20,8 @@ import {
   clearFixture,
   closeFixture,
   devnet,
+  env,
+  fixtureDatabaseUrl,
   mine,
   pool,
   receivers,
@@ -34,6 +38,7 @@ const receiver = receivers[0]!;
 
 beforeAll(async () => {
   await openBundleFixture();
+  await seedTestCanaries(fixtureDatabaseUrl());
   await stakeElsewhere(4_900_000);
 }, START_LIMIT_MS);
 beforeEach(async () => {
@@ -53,8 +58,8 @@ async function stakeElsewhere(trx: number): Promise<void> {
   await mine();
 }
 
-async function networkDoubles(worker: SteppedWorker): Promise<void> {
-  await stakeElsewhere(Number((await resources()).totalNetWeight));
+async function networkGrows(worker: SteppedWorker): Promise<void> {
+  await stakeElsewhere(Number((await resources()).totalNetWeight / 2n));
   await worker.followChain();
 }
 
@@ -101,7 +106,7 @@ it('is topped up with bandwidth alone when the stake for bandwidth grows, and al
   const key = await settledBundle(worker);
   expect(await worker.topUp()).toBe(0);
   const before = await bundleOf(key);
-  await networkDoubles(worker);
+  await networkGrows(worker);
   expect(Number(await standing())).toBeLessThan(BANDWIDTH * 0.99);
   expect(await worker.topUp()).toBe(1);
   expect(await legsOf(key)).toEqual(['rental active', 'bandwidth active', 'bandwidth reserved']);
@@ -112,6 +117,10 @@ it('is topped up with bandwidth alone when the stake for bandwidth grows, and al
   expect(await bundleOf(key)).toEqual(before);
   expect(await worker.topUp()).toBe(0);
   expect(await faults()).toEqual([]);
+  // The chain's clock is years behind.
+  const everyDay = ['--from', '2000-01-01', '--to', '2100-01-01'];
+  const { out } = await cliWith({ ...env, USER: 'tester' })('report', ...everyDay, '--by', 'wallet');
+  expect(out).toMatch(/Free top-ups: 0 energy, \d+ \d{3} bandwidth; their transactions burnt/);
   await runOut(worker, key);
 });
 
@@ -119,7 +128,7 @@ it('gets a further leg of bandwidth alone when only the bandwidth of a delivery 
   const worker = await SteppedWorker.open();
   await worker.followChain();
   const key = await buyBundle({ receiver, bandwidth: BANDWIDTH, durationSec: DURATION_SEC }, worker);
-  await networkDoubles(worker);
+  await networkGrows(worker);
   await worker.advance();
   await step(worker);
   expect(await bundleOf(key)).toMatchObject({ status: 'placed', delivered_bandwidth: null });
@@ -137,7 +146,7 @@ it('without stake for bandwidth only the bandwidth waits, and energy is topped u
   await worker.followChain();
   const key = await settledBundle(worker);
   await api.database.query(`UPDATE pool_slot SET free_bandwidth_sun = 0`);
-  await networkDoubles(worker);
+  await networkGrows(worker);
   expect(await worker.topUp()).toBe(1);
   expect(await legsOf(key)).toEqual(['rental active', 'bandwidth active']);
   expect(await restsOf(key)).toEqual([null, true]);
@@ -160,10 +169,53 @@ it('is topped up with bandwidth while its energy gets no more', async () => {
     `UPDATE orders SET top_up_after = clock_timestamp() + interval '50 minutes' WHERE key = $1`,
     [key],
   );
-  await networkDoubles(worker);
+  await networkGrows(worker);
   expect(await worker.topUp()).toBe(1);
   await step(worker, SOLID_LAG + 2);
   expect(await legsOf(key)).toEqual(['rental active', 'bandwidth active', 'bandwidth active']);
   expect(await restsOf(key)).toEqual([true, null]);
   await runOut(worker, key);
+});
+
+describe('without a price of bandwidth any more', () => {
+  afterEach(() => priceBandwidth(api), START_LIMIT_MS);
+
+  const bandwidthForSale = async (worker: SteppedWorker): Promise<bigint> => {
+    await worker.poolSync().syncWallet(pool.address);
+    const [row] = await api.database.query<{ sun: bigint }>(
+      `SELECT sum(free_bandwidth_sun)::bigint AS sun FROM pool_slot`,
+    );
+    return row!.sun;
+  };
+  const endSale = async (): Promise<void> => {
+    await api.database.query(`UPDATE price_row SET sun_per_bandwidth = NULL`);
+  };
+
+  it('keeps what was sold, and sets nothing aside once the last rental with bandwidth is over', async () => {
+    const worker = await SteppedWorker.open();
+    await worker.followChain();
+    const key = await settledBundle(worker);
+    await endSale();
+    expect(await bandwidthForSale(worker)).toBeGreaterThan(0n);
+    await networkGrows(worker);
+    expect(await worker.topUp()).toBe(1);
+    expect(await legsOf(key)).toEqual(['rental active', 'bandwidth active', 'bandwidth reserved']);
+    await step(worker, SOLID_LAG + 2);
+    expect(Number(await standing())).toBeGreaterThanOrEqual(BANDWIDTH);
+    await runOut(worker, key);
+    expect(await bandwidthForSale(worker)).toBe(0n);
+  });
+
+  it('delivers what was sold before', async () => {
+    const worker = await SteppedWorker.open();
+    await worker.followChain();
+    const key = await buyBundle({ receiver, bandwidth: BANDWIDTH, durationSec: DURATION_SEC }, worker);
+    await endSale();
+    expect(await bandwidthForSale(worker)).toBeGreaterThan(0n);
+    await networkGrows(worker);
+    await worker.advance();
+    await step(worker, SOLID_LAG + 5);
+    expect(await bundleOf(key)).toMatchObject({ status: 'delivered', settled: true });
+    await runOut(worker, key);
+  });
 });

@@ -16,7 +16,6 @@ import {
   markTopUps,
   releaseLegs,
   reserveFurther,
-  reserveMissing,
   type PartReservation,
   type ReleasedLeg,
 } from '../../order-records/leg-transitions.js';
@@ -234,7 +233,7 @@ export class OrderTermination {
     try {
       await this.database.transaction(async (tx) => {
         if (!(await lockClaimedOrder(tx, order))) return;
-        await reserveMissing(tx, order, missing);
+        await reserveFurther(tx, order, [missing]);
       });
     } catch (error) {
       if (!isRefusal(error)) throw error;
