@@ -160,10 +160,14 @@ const CHANGES = {
     WHERE a.id = changing.id RETURNING true AS made`,
 };
 
+/**
+ * An auto-delegation buys energy alone. A caller's own order may have a key like its orders, and is never extended at the
+ * price of energy if it has bandwidth too.
+ */
 const LEGS = {
   name: 'legs_to_auto_delegations',
   text: `SELECT a.id AS auto_id, o.id AS order_id, o.energy, o.ends_at, o.undoing, o.settled, o.extensions, l.amount_sun,
-      o.project_id = a.project_id AND o.key LIKE 'auto\\_' || a.id || '\\_%' AS is_own,
+      o.project_id = a.project_id AND o.key LIKE 'auto\\_' || a.id || '\\_%' AND o.bandwidth IS NULL AS is_own,
       o.status = 'delivered' AND NOT o.needs_attention AND o.reclaimed_at IS NULL
         AND NOT EXISTS (SELECT FROM open_leg x WHERE x.order_id = o.id AND x.kind <> 'activation' AND x.status IN ('reclaiming', 'reclaimed')) AS is_sound,
       d.block_number AS delegated_in, r.block_number AS reclaimed_in, r.id IS NOT NULL AS is_reclaim_sent
