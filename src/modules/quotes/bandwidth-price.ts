@@ -5,6 +5,7 @@ import {
   fewestUses,
   isWorthRenting,
   leastWorthRenting,
+  longestDurationSec,
   rentalPrice,
   rowFor,
 } from '../../domain/price.js';
@@ -65,11 +66,15 @@ export interface SoldRental {
   readonly bandwidth: bigint | null;
 }
 
-/** Returns the price of additional time for all that a running rental delegates; as `priceTime`. */
+/**
+ * Returns the price of additional time for all that a running rental delegates; as `priceTime`. The rental may last no
+ * longer than the longest rental of each of its resources on sale.
+ */
 export function priceAddedTime(figures: SaleFigures, rental: SoldRental, durationSec: number, uses = 1): PricedTime {
   const priced = priceTime(figures, energy(rental.energy), durationSec, uses);
   if (rental.bandwidth === null) return priced;
   const bandwidthSun = priceBandwidth(figures, { units: rental.bandwidth, durationSec, uses }, sun(0));
   const priceSun = sun(priced.priceSun + bandwidthSun);
-  return { ...priced, priceSun, credits: creditsOf(priceSun, priced.rate) };
+  const longestSec = Math.min(priced.longestSec, longestDurationSec(bandwidthTable(figures.priceRows).rows));
+  return { ...priced, priceSun, credits: creditsOf(priceSun, priced.rate), longestSec };
 }

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { creditsOf } from '../../../src/domain/conversion.js';
 import { energyPartOf, itemsOf, sumOfParts } from '../../../src/domain/order-items.js';
 import { credits, energy, rateE8, sun } from '../../../src/domain/units.js';
-import { priceBandwidth } from '../../../src/modules/quotes/bandwidth-price.js';
+import { priceAddedTime, priceBandwidth } from '../../../src/modules/quotes/bandwidth-price.js';
 import { openQuote, sealQuote, type OpenQuote } from '../../../src/modules/quotes/quote-token.js';
 import { Sealer, sealKey } from '../../../src/platform/support/seal.js';
 
@@ -66,6 +66,13 @@ test('bandwidth has the price of the shortest row with one that covers the durat
   expect(() => priceOf(10_000n, 604_800)).toThrow(
     expect.objectContaining({ code: 'INVALID_REQUEST', message: expect.stringContaining('bandwidth') }),
   );
+});
+
+test('added time ends a rental within the longest sale of all that it has', () => {
+  const rated = { ...figures, rate: rateE8(30_000_000) };
+  const longest = (bandwidth: bigint | null) => priceAddedTime(rated, { energy: 65_000n, bandwidth }, 3600).longestSec;
+  expect(longest(null)).toBe(604_800);
+  expect(longest(10_000n)).toBe(259_200);
 });
 
 test('bandwidth costs at least the floor, and less than burning it', () => {
