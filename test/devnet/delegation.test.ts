@@ -1,5 +1,6 @@
 // Delegation by the same rules for bandwidth and energy. TRON: DelegateResourceActuator, UnDelegateResourceActuator,
-// DelegatedResourceStore, BandwidthProcessor, EnergyProcessor (release 4.8.1); limits by TIP-833.
+// DelegatedResourceStore, BandwidthProcessor, EnergyProcessor (release 4.8.1); limits by TIP-833. Derived from that source:
+// the recorded answers of a real node (test/tron-node) have delegations of energy only.
 import { type Answer, type Client, TOKEN, TRX, addressWord, keyOf, startChain, word } from './client.js';
 
 const bank = keyOf('bank');
@@ -177,6 +178,63 @@ test('the index keeps both ends until neither resource is delegated', async () =
   expect(await partners()).toEqual([pool.address]);
   await reclaim(BANDWIDTH, 6 * TRX);
   expect([await partners(), await rows()]).toEqual([undefined, []]);
+});
+
+// TRON: both resources of a pair share one record, and only a missing record is “does not exist”.
+test.each([
+  [BANDWIDTH, ENERGY],
+  [ENERGY, BANDWIDTH],
+])('a resource of a pair that has only the other one is short, not missing', async (one, other) => {
+  await expect(reclaim(one, TRX)).rejects.toThrow('delegated Resource does not exist');
+  await delegate(other, 5 * TRX);
+  await expect(reclaim(one, TRX)).rejects.toThrow(`insufficient ${one.short}, request=${TRX}, unlock_balance=0`);
+  expect(await rows()).toEqual([{ from: pool.address, to: bob.address, [other.amount]: 5 * TRX }]);
+});
+
+// TRON: DelegatedResourceStore.unLockExpireResource runs for the pair, whichever resource is moved.
+test.each([
+  [BANDWIDTH, ENERGY],
+  [ENERGY, BANDWIDTH],
+])('a delegation of one resource unlocks what has expired of the other', async (one, other) => {
+  await delegate(other, 5 * TRX, { lock: true, lock_period: 2 });
+  expect((await rows())[0]).toHaveProperty([other.expiry]);
+  await chain.mine(3);
+  await delegate(one, 6 * TRX);
+  const free = { [one.amount]: 6 * TRX, [other.amount]: 5 * TRX };
+  expect(await rows()).toEqual([{ from: pool.address, to: bob.address, ...free }]);
+});
+
+test.each(BOTH)('a reclaim of %s takes unlocked and expired stake together', async (_, names) => {
+  await delegate(names, 5 * TRX);
+  await delegate(names, 7 * TRX, { lock: true, lock_period: 3 });
+  expect((await rows()).map((row) => row[names.amount])).toEqual([5 * TRX, 7 * TRX]);
+  await expect(reclaim(names, 12 * TRX)).rejects.toThrow(`request=${12 * TRX}, unlock_balance=${5 * TRX}`);
+  await chain.mine(4);
+  await reclaim(names, 12 * TRX);
+  expect([await rows(), await figure(bob, names.limit)]).toEqual([[], 0]);
+});
+
+test.each(BOTH)('a delegation of %s is judged by its stake before its receiver', async (_, names) => {
+  const nobody = keyOf('nobody').address;
+  const all = { receiver_address: nobody, resource: names.resource };
+  await expect(chain.run(pool, 'delegateresource', { ...all, balance: 200_000 * TRX })).rejects.toThrow(names.staked);
+  await expect(chain.run(pool, 'delegateresource', { ...all, balance: TRX - 1 })).rejects.toThrow('1 TRX');
+  await expect(chain.run(pool, 'delegateresource', { ...all, balance: TRX })).rejects.toThrow('not exists');
+});
+
+// TRON: only getNetUsage() is shared out. The free bandwidth of an account has a usage of its own.
+test('a reclaim of bandwidth leaves what the receiver used of its free bandwidth', async () => {
+  const pay = () => chain.run(bob, 'createtransaction', { to_address: carol.address, amount: 1 });
+  await pay();
+  const free = await figure(bob, 'freeNetUsed');
+  expect(free).toBeGreaterThan(100);
+  await delegate(BANDWIDTH, 30_000 * TRX);
+  await pay();
+  expect(await figure(bob, BANDWIDTH.used)).toBeGreaterThan(100);
+  await reclaim(BANDWIDTH, 30_000 * TRX);
+  expect(await figure(bob, BANDWIDTH.used)).toBe(0);
+  // It recovers by 1/28 800 a block.
+  expect(await figure(bob, 'freeNetUsed')).toBeGreaterThan(free - 5);
 });
 
 // TRON: UnDelegateResourceActuator. The doubles are java-tron's.
