@@ -10,6 +10,15 @@ import { IsInteger, Optional, type RequestLimits } from '../../../src/platform/h
 import { plainOf } from '../../../src/platform/http/body/plain-values.js';
 import { RequestPipe } from '../../../src/platform/http/body/request.pipe.js';
 import type { Caller } from '../../../src/platform/http/pipeline/request-context.js';
+import { requestHash } from '../../../src/modules/orders/request-hash.js';
+import {
+  BANDWIDTH_MAX,
+  BANDWIDTH_MIN,
+  furtherPartsOf,
+  IsActivate,
+  IsBandwidth,
+} from '../../../src/modules/quotes/quote.dto.js';
+import type { Energy } from '../../../src/domain/units.js';
 import type { Counts } from './json.js';
 
 const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
@@ -121,6 +130,90 @@ export async function checkIntegers(runs: number, seed: number): Promise<Counts>
       }
       if (taken !== (expected ? Number(written) : undefined)) throw new Error(`judged otherwise: ${written}`);
       counts[expected ? 'taken' : 'refused'] = (counts[expected ? 'taken' : 'refused'] ?? 0) + 1;
+    }),
+    { numRuns: runs, seed },
+  );
+  return counts;
+}
+
+class PartsRequest {
+  @Optional()
+  @IsBandwidth()
+  declare readonly bandwidth?: number;
+
+  @Optional()
+  @IsActivate()
+  declare readonly activate?: boolean;
+}
+
+/** A member's JSON text, undefined if the member is absent, with the value that a request has by it. */
+interface Written<T> {
+  readonly json: string | undefined;
+  readonly value: T | undefined;
+  readonly isValid: boolean;
+}
+
+const bandwidthWritten = fc
+  .oneof(
+    { arbitrary: fc.constantFrom(undefined, '345', '1000'), weight: 3 },
+    fc.constantFrom('344', '1e3', '1000.0', '"1000"', 'null', '-1000', 'true'),
+    fc.integer({ min: 300, max: 2000 }).map(String),
+    fc.bigInt({ min: 0n, max: 2n ** 64n }).map(String),
+  )
+  .map((json): Written<bigint> => {
+    const isInteger = json !== undefined && /^[1-9]\d*$/.test(json);
+    const isValid = json === undefined || (isInteger && BigInt(json) >= BANDWIDTH_MIN && BigInt(json) <= BANDWIDTH_MAX);
+    return { json, isValid, value: isInteger && isValid ? BigInt(json) : undefined };
+  });
+const activateWritten = fc
+  .constantFrom(undefined, 'true', 'false', 'null', '1', '"true"', '[]')
+  .map((json): Written<true> => {
+    // A flag that is null is absent; a number that is null is refused.
+    const isValid = json === undefined || ['true', 'false', 'null'].includes(json);
+    return { json, isValid, value: json === 'true' ? true : undefined };
+  });
+
+interface WrittenParts {
+  readonly bandwidth: Written<bigint>;
+  readonly activate: Written<true>;
+}
+
+async function hashOfParts({ bandwidth, activate }: WrittenParts): Promise<string | undefined> {
+  const members = Object.entries({ bandwidth, activate }).flatMap(([name, { json }]) =>
+    json === undefined ? [] : [`"${name}":${json}`],
+  );
+  const { root } = readStrictJson(Buffer.from(`{${members.join(',')}}`));
+  const request: unknown = await pipe.transform(plainOf(root), { type: 'body', metatype: PartsRequest });
+  const terms = { receiveAddress: 'T', energy: 65_000n as Energy, durationSec: 3600 };
+  return requestHash({ kind: 'direct', ...terms, ...furtherPartsOf(request as PartsRequest) }).toString('hex');
+}
+
+/**
+ * Checks that exactly the valid amounts of bandwidth and flags are accepted, and that two requests of one key are the
+ * same request only if they ask for the same parts.
+ */
+export async function checkParts(runs: number, seed: number): Promise<Counts> {
+  const counts: Counts = { same: 0, different: 0, refused: 0 };
+  const parts = fc.record({ bandwidth: bandwidthWritten, activate: activateWritten });
+  await fc.assert(
+    fc.asyncProperty(parts, parts, async (one, other) => {
+      const hashes: string[] = [];
+      for (const each of [one, other]) {
+        const isValid = each.bandwidth.isValid && each.activate.isValid;
+        const hash = await hashOfParts(each).catch((error: unknown) => {
+          if (error instanceof ApiError && error.code === 'INVALID_REQUEST') return undefined;
+          throw error;
+        });
+        if ((hash !== undefined) !== isValid) throw new Error('judged otherwise');
+        if (hash !== undefined) hashes.push(hash);
+      }
+      if (hashes.length < 2) {
+        counts['refused'] = (counts['refused'] ?? 0) + 1;
+        return;
+      }
+      const isSame = one.bandwidth.value === other.bandwidth.value && one.activate.value === other.activate.value;
+      if ((hashes[0] === hashes[1]) !== isSame) throw new Error('a key belongs to another request');
+      counts[isSame ? 'same' : 'different'] = (counts[isSame ? 'same' : 'different'] ?? 0) + 1;
     }),
     { numRuns: runs, seed },
   );

@@ -7,7 +7,7 @@ import { openPipeline } from '../../support/api/pipeline-fixture.js';
 import { createTestDatabase } from '../../setup/database.js';
 import { createTestRedis } from '../../setup/redis.js';
 import { startServices, stopServices } from '../../setup/services.js';
-import { checkAddresses, checkHeaders, checkIntegers } from './fields.js';
+import { checkAddresses, checkHeaders, checkIntegers, checkParts } from './fields.js';
 import { checkFrames } from './frames.js';
 import { checkBytes, checkCanonicaliser, checkReader, type Counts } from './json.js';
 import { checkSignatures } from './signatures.js';
@@ -43,6 +43,7 @@ const PURE: Readonly<Record<string, Check>> = {
   'strict reader on bytes': checkBytes,
   addresses: checkAddresses,
   integers: checkIntegers,
+  'parts of an order': checkParts,
   headers: checkHeaders,
 };
 const OVER_HTTP: Readonly<Record<string, (customer: Customer, runs: number, seed: number) => Promise<Counts>>> = {

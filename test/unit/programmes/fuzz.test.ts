@@ -1,5 +1,5 @@
 // A small run of the `npm run fuzz` cases, with a fixed seed for reproducible results.
-import { checkAddresses, checkHeaders, checkIntegers } from '../../programmes/fuzz/fields.js';
+import { checkAddresses, checkHeaders, checkIntegers, checkParts } from '../../programmes/fuzz/fields.js';
 import { checkBytes, checkCanonicaliser, checkReader } from '../../programmes/fuzz/json.js';
 
 const RUNS = 1000;
@@ -27,6 +27,10 @@ describe('with random input', () => {
 
   test('judges integers by their notation', async () => {
     for (const count of Object.values(await checkIntegers(RUNS, SEED))) expect(count).toBeGreaterThan(0);
+  });
+
+  test('tells requests apart by the parts that they ask for', async () => {
+    for (const count of Object.values(await checkParts(RUNS, SEED))) expect(count).toBeGreaterThan(0);
   });
 
   test('reads or refuses headers', () => {
