@@ -1,5 +1,5 @@
 // Planted bugs for the second resource of an order: bandwidth beside energy.
-import { ENDING, one, ORDERS, SENDER, type NamedTest, type PlantedBug } from './planted-bug.js';
+import { ENDING, one, ORDERS, POOL_SYNC, SENDER, type NamedTest, type PlantedBug } from './planted-bug.js';
 
 const RUNNING = 'modules/fulfilment/plan/running-rentals.ts';
 
@@ -96,5 +96,65 @@ export const PLANTED_IN_BUNDLES: readonly PlantedBug[] = [
     name: 'the reason of a refund is that of a leg that was moved',
     changes: one('modules/fulfilment/plan/delivery-check.ts', 'order.legs.findLast(', 'order.legs.find('),
     test: inParts('says of an activation that another wallet took over that it was made'),
+  },
+  {
+    name: 'running rentals lose their bandwidth with its price',
+    changes: one(
+      POOL_SYNC,
+      'AND sun_per_bandwidth_e6 IS NOT NULL)',
+      'AND sun_per_bandwidth_e6 IS NULL AND sun_per_energy_e6 IS NULL)',
+    ),
+    test: runningBundles('keeps what was sold, and sets nothing aside once the last rental with bandwidth is over'),
+  },
+  {
+    name: 'orders under way lose their bandwidth with its price',
+    changes: one(
+      POOL_SYNC,
+      'NOT settled AND bandwidth IS NOT NULL)',
+      'NOT settled AND bandwidth IS NULL AND energy IS NULL)',
+    ),
+    test: runningBundles('delivers what was sold before'),
+  },
+  {
+    name: 'the legs of one resource leave none to the other',
+    changes: one(
+      'modules/order-records/leg-transitions.ts',
+      '(SELECT coalesce(max(leg_no), 0) FROM open_leg WHERE order_id = $1)::integer + $6::integer)',
+      '$6::integer)',
+    ),
+    test: inParts('gets the bandwidth that it lacks, however many legs it has had'),
+  },
+  {
+    name: 'an auto-delegation extends bandwidth at the price of energy',
+    changes: one(
+      'modules/auto-delegations/auto-delegation-claims.ts',
+      `'\\\\_%' AND o.bandwidth IS NULL AS is_own`,
+      `'\\\\_%' AS is_own`,
+    ),
+    test: {
+      file: 'integration/auto-delegations/auto-delegation-bundles.test.ts',
+      title: 'is followed by a rental of energy alone, and is not extended for the price of energy: under',
+    },
+  },
+  {
+    name: 'an adopted delegation of bandwidth counts as energy',
+    changes: one(
+      'modules/order-records/recovery-transitions.ts',
+      `CASE $6 WHEN 'rental' THEN 1 END, CASE $6 WHEN 'bandwidth' THEN 1 END`,
+      `1, CASE $6 WHEN 'bandwidth' THEN 1 END`,
+    ),
+    test: inParts('tells a mismatch of bandwidth from one of energy, and reclaims the owner’s delegations of both'),
+  },
+  {
+    name: 'the bandwidth sold is reported as that of every item',
+    changes: one(
+      'modules/reports/report-sql.ts',
+      `e.sun - part.bandwidth_sun - part.activation_sun, e.energy_sec, 0)`,
+      `e.sun - part.bandwidth_sun - part.activation_sun, e.energy_sec, coalesce(e.bandwidth_sec, 0))`,
+    ),
+    test: {
+      file: 'integration/fulfilment/bundle-readers.test.ts',
+      title: 'shares an order by its items: each item to the wallets that deliver it',
+    },
   },
 ];

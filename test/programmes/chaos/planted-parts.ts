@@ -1,6 +1,11 @@
 // Planted bugs in requests for bandwidth and an activation beside energy, each with the test that must catch it.
 import { one, SCHEMA, type NamedTest, type PlantedBug } from './planted-bug.js';
 
+const consolePrices: NamedTest = {
+  file: 'integration/fulfilment/bundle-readers.test.ts',
+  title: 'the database refuses a purchase in a console below the prices of both resources',
+};
+
 const orders = (title: string): NamedTest => ({ file: 'integration/orders/orders-parts.test.ts', title });
 
 export const PLANTED_PARTS: readonly PlantedBug[] = [
@@ -43,5 +48,36 @@ export const PLANTED_PARTS: readonly PlantedBug[] = [
       file: 'integration/fulfilment/bundles.test.ts',
       title: 'is returned except for a final activation, and says so',
     },
+  },
+  {
+    name: 'bandwidth is extended beyond its longest sale',
+    changes: one(
+      'modules/quotes/bandwidth-price.ts',
+      'Math.min(priced.longestSec, longestDurationSec(bandwidthTable(figures.priceRows).rows))',
+      'priced.longestSec',
+    ),
+    test: {
+      file: 'unit/quotes/order-items.test.ts',
+      title: 'added time ends a rental within the longest sale of all that it has',
+    },
+  },
+  {
+    name: 'a console buys bandwidth below its price',
+    changes: one(SCHEMA, '+ CASE WHEN p_bandwidth IS NULL THEN 0 ELSE', '+ CASE WHEN p_bandwidth > 0 THEN 0 ELSE'),
+    test: consolePrices,
+  },
+  {
+    name: 'a console pays for energy with the share of an activation',
+    changes: one(SCHEMA, 'p_price - coalesce(p_activation, 0) >= p_energy', 'p_price >= p_energy'),
+    test: consolePrices,
+  },
+  {
+    name: 'a console buys an activation below the chain’s fee',
+    changes: one(
+      SCHEMA,
+      'p_activation IS NOT NULL AND NOT coalesce(p_activation >=',
+      'p_activation < 0 AND NOT coalesce(p_activation >=',
+    ),
+    test: consolePrices,
   },
 ];
