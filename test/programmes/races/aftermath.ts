@@ -27,7 +27,7 @@ export async function recordsOfAll(cluster: RaceCluster): Promise<Row> {
               WHERE o.id IS NULL OR e.order_id IS NULL OR e.times <> 1 OR e.sum <> o.credits) AS doubled,
             (SELECT sum(free_sun_seen) FROM pool_wallet)::bigint
               - (SELECT sum(free_sun) FROM pool_slot)::bigint
-              - (SELECT coalesce(sum(amount_sun), 0) FROM leg WHERE status IN ('reserved', 'placed', 'active'))::bigint AS lost`,
+              - (SELECT coalesce(sum(amount_sun), 0) FROM leg WHERE kind <> 'bandwidth' AND status IN ('reserved', 'placed', 'active'))::bigint AS lost`,
   );
   return {
     race: 'records of everything above',

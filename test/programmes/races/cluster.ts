@@ -1,9 +1,10 @@
-// The cluster of the races: two API processes on one Postgres and one Redis, the local chain, a filled pool, no
-// worker. Services in the test's own process create fixtures, end orders and read the records.
+// The cluster of the races: two API processes on one Postgres and one Redis, the local chain, a pool that sells energy
+// and bandwidth, no worker. Services in the test's own process create fixtures, end orders and read the records.
 import type { Ledger } from '../../../src/modules/billing/ledger.js';
 import type { Database } from '../../../src/platform/database/database.js';
 import type { Answer, Customer } from '../../support/api/client.js';
 import { fillPool, openApi, serviceEnv, startApi, type ApiProcess, type TestApi } from '../../support/api/factory.js';
+import { sellBandwidth } from '../../support/api/bandwidth-sale.js';
 import { startOrderChain, type OrderChain } from '../../support/chain/order-chain.js';
 import { createTestDatabase } from '../../setup/database.js';
 import { createTestRedis } from '../../setup/redis.js';
@@ -30,10 +31,15 @@ export interface Row {
 export async function openCluster(poolMax: number): Promise<RaceCluster> {
   const [chain, store, redis] = await Promise.all([startOrderChain(), createTestDatabase(), createTestRedis()]);
   const closings = [() => chain.stop(), () => redis.close(), () => store.drop()];
-  const env = { ...serviceEnv(store.url, redis.url, chain), DATABASE_POOL_MAX: poolMax.toString() };
+  const env = {
+    ...serviceEnv(store.url, redis.url, chain),
+    DATABASE_POOL_MAX: poolMax.toString(),
+    MARKET_REFRESH_SEC: '1',
+  };
   const services = await openApi({ ...env, DATABASE_POOL_MAX: '8' });
   closings.unshift(() => services.close());
   await fillPool(services, chain);
+  await sellBandwidth({ api: services, chain });
   const apis: ApiProcess[] = [await startApi(env), await startApi(env)];
   closings.unshift(async () => {
     await Promise.all(apis.map((api) => api.process.stop()));

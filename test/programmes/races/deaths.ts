@@ -22,7 +22,11 @@ const POINTS: readonly (readonly [CrashPoint, boolean])[] = [
   ['answer.before', true],
 ];
 
-const order = (cluster: RaceCluster) => ({ receive_address: cluster.chain.receivers[4]!, energy: 65_000 });
+const order = (cluster: RaceCluster) => ({
+  receive_address: cluster.chain.receivers[4]!,
+  energy: 65_000,
+  bandwidth: 1000,
+});
 
 /** Kills a separate process at a named point while it accepts an order, then retries at another process. */
 export async function killedAtPoints(cluster: RaceCluster, times: number): Promise<Row[]> {

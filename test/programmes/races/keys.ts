@@ -84,8 +84,31 @@ export async function differentBodies(cluster: RaceCluster, rounds: number, para
   };
 }
 
+/** Two bodies of one key, with the name of their difference. */
+interface Difference {
+  readonly name: string;
+  readonly bodies: readonly [object, object];
+}
+
+/** Two amounts of energy; and two amounts of bandwidth beside the same energy. */
+export const TWO_BODIES: readonly Difference[] = [
+  { name: 'two bodies', bodies: [{ energy: 65_000 }, { energy: 65_001 }] },
+  {
+    name: 'two amounts of bandwidth',
+    bodies: [
+      { energy: 65_000, bandwidth: 1000 },
+      { energy: 65_000, bandwidth: 2000 },
+    ],
+  },
+];
+
 /** One key, two alternating bodies: the winner's body is replayed, the other refused. */
-export async function twoBodies(cluster: RaceCluster, rounds: number, parallel: number): Promise<Row> {
+export async function twoBodies(
+  cluster: RaceCluster,
+  rounds: number,
+  parallel: number,
+  { name, bodies }: Difference,
+): Promise<Row> {
   const customer = await makeCustomer(cluster.services, PLENTY);
   const answers: Answer[] = [];
   let mixed = 0;
@@ -95,7 +118,7 @@ export async function twoBodies(cluster: RaceCluster, rounds: number, parallel: 
       at.post(
         '/v1/orders',
         // In pairs, so that each process receives both bodies.
-        { receive_address: cluster.chain.receivers[3]!, energy: 65_000 + ((index >> 1) % 2) },
+        { receive_address: cluster.chain.receivers[3]!, ...bodies[(index >> 1) % 2] },
         headers,
       ),
     );
@@ -107,7 +130,7 @@ export async function twoBodies(cluster: RaceCluster, rounds: number, parallel: 
     `${orders.toString()} orders, ${bad.toString()} rounds with two bodies answered, ${statuses}`;
   const half = ((rounds * parallel) / 2).toString();
   return {
-    race: 'one key, two bodies in turn',
+    race: `one key, ${name} in turn`,
     done: `${rounds.toString()} rounds × ${parallel.toString()} at once`,
     wanted: say(rounds, 0, `${half} × 202, ${half} × 422 IDEMPOTENCY_KEY_REUSED`),
     found: say(records.orders, mixed, tally(answers)),

@@ -1,9 +1,10 @@
 // The races in order, at a size. Each returns table rows: action, expected result, actual result.
 import { recordsOfAll, deliveredAndVerified } from './aftermath.js';
 import { extendedOnce, keptSupplied, type KeepSize } from './auto-delegations.js';
+import { lastBandwidth } from './bundles.js';
 import { openCluster, type RaceCluster, type Row } from './cluster.js';
 import { cutConnections, killedAtPoints, killedDuringCommit } from './deaths.js';
-import { differentBodies, oneQuote, sameKey, twoBodies } from './keys.js';
+import { differentBodies, oneQuote, sameKey, TWO_BODIES, twoBodies } from './keys.js';
 import { freeze, interleaved, lastCredit } from './money.js';
 
 export interface Size {
@@ -66,7 +67,8 @@ async function raceAll(cluster: RaceCluster, size: Size, note: (...added: readon
   note(await sameKey(cluster, size.rounds, size.parallel));
   note(await oneQuote(cluster, few, half));
   note(await differentBodies(cluster, few, half));
-  note(await twoBodies(cluster, few, half));
+  for (const difference of TWO_BODIES) note(await twoBodies(cluster, few, half, difference));
+  note(await lastBandwidth(cluster, size.parallel));
   note(await lastCredit(cluster, 'prepaid', size.parallel));
   note(await lastCredit(cluster, 'postpaid', size.parallel));
   note(await interleaved(cluster, size.interleaved));
