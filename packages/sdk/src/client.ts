@@ -4,10 +4,11 @@ import type { Answer } from './attempt.js';
 import { AutoDelegations } from './auto-delegations.js';
 import type { CallOptions } from './deadline.js';
 import { Events } from './events.js';
+import { requireKey } from './idempotency-key.js';
 import type { Explanation, Limits } from './model.js';
 import { Orders } from './orders.js';
 import { Quotes } from './quotes.js';
-import { requireMembers, requireSet, segment } from './required.js';
+import { requireMembers, segment } from './required.js';
 import { Signer, type Scheme } from './signature.js';
 import { Transport, type Call } from './transport.js';
 import { Webhooks } from './webhooks.js';
@@ -62,7 +63,12 @@ export class EnergyClient {
   constructor(settings: ClientSettings) {
     requireMembers(settings, ['baseUrl', 'merchant', 'apiKey']);
     const { baseUrl, merchant, apiKey } = settings;
-    if (!/^https?:$/.test(new URL(baseUrl).protocol)) throw new TypeError('baseUrl must be an http(s) URL');
+    const { protocol, username, password, search, hash } = new URL(baseUrl);
+    if (!/^https?:$/.test(protocol)) throw new TypeError('baseUrl must be an http(s) URL');
+    // With these, `fetch` sends nothing or another path, which would look like a lost answer.
+    if (username + password + search + hash !== '') {
+      throw new TypeError('baseUrl must have no user name, password, query or fragment');
+    }
     if (!/^[\x21-\x7e]+$/.test(merchant.trim())) throw new TypeError('merchant must be a Merchant ID');
     if (apiKey.trim() === '') throw new TypeError('apiKey must not be empty');
     const { timeoutMs = TIMEOUT_MS, attemptTimeoutMs = ATTEMPT_TIMEOUT_MS, retries = RETRIES } = settings;
@@ -109,10 +115,12 @@ export class EnergyClient {
   async request<T extends object>(request: RawRequest, options?: CallOptions): Promise<Answer<T>> {
     requireMembers(request, ['method', 'path']);
     // Without its key, a purchase could be charged twice.
-    if ('idempotencyKey' in request) requireSet('idempotencyKey', request.idempotencyKey);
+    if ('idempotencyKey' in request) requireKey(request.idempotencyKey);
     const { idempotencyKey: key, path: target, ...rest } = request;
     const [path = '', ...search] = target.split('?');
-    const query = Object.fromEntries(new URLSearchParams(search.join('?')));
+    const parameters = [...new URLSearchParams(search.join('?'))];
+    const query = Object.fromEntries(parameters);
+    if (Object.keys(query).length < parameters.length) throw new TypeError('path has a query parameter twice');
     const kind = key !== undefined ? 'purchase' : request.method === 'GET' ? 'read' : 'change';
     const call = { ...rest, path, query, kind, mayBeEmpty: key === undefined } as const;
     return this.transport.send<T>(key === undefined ? call : { ...call, key }, options);

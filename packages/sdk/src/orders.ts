@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type * as Api from './api-types.js';
 import { Deadline, type CallOptions } from './deadline.js';
 import { ApiError, EnergyError, NetworkError, NotDeliveredError, UnknownOutcomeError } from './errors.js';
+import { requireKey, requireOrderKey } from './idempotency-key.js';
 import { Listing, type PageSize } from './listing.js';
 import type { Order, OrderStatus } from './model.js';
 import { isSet, requireMembers, requireSet, segment } from './required.js';
@@ -42,8 +43,6 @@ const HOLD_SEC = 20;
 const POLL_MS = 1000;
 const POLL_MAX_MS = 5000;
 const WAIT_TIMEOUT_MS = 180_000;
-const KEY = /^(?=.{1,255}$)[\x21-\x7e]+(?: +[\x21-\x7e]+)*$/;
-const RESERVED = /^(?:ext|nonce|auto)_/;
 
 export class Orders {
   constructor(private readonly transport: Transport) {}
@@ -189,30 +188,13 @@ const jittered = (ms: number): number => ms * (0.5 + Math.random() / 2);
 const isPassing = (thrown: unknown): boolean =>
   thrown instanceof ApiError && (thrown.status >= 500 || thrown.status === 429 || thrown.status === 408);
 
-/**
- * Returns the caller's key, or a new one. Throws TypeError for a key that the service would refuse, and for one that is
- * present but undefined.
- */
+/** Returns the caller's key, or a new one. Throws TypeError for one that is present but undefined. */
 function keyOf(options: PurchaseOptions): string {
-  if (!('idempotencyKey' in options)) return randomUUID();
-  const { idempotencyKey: key } = options as { readonly idempotencyKey: unknown };
-  if (typeof key !== 'string') throw new TypeError('idempotencyKey must be a string; omit it to have one generated');
-  if (!KEY.test(key) || RESERVED.test(key)) {
-    throw new TypeError(
-      'idempotencyKey must be 1 to 255 printable ASCII characters, with spaces only between others, and must not begin with ext_, nonce_ or auto_',
-    );
-  }
-  return checkedKey(key);
+  return 'idempotencyKey' in options ? requireKey(options.idempotencyKey) : randomUUID();
 }
 
 function orderPath(key: string): string {
-  return `/v1/orders/${segment('key', checkedKey(key))}`;
-}
-
-/** Throws TypeError for a key that cannot be a segment of a URL path. */
-function checkedKey(key: string): string {
-  if (key === '.' || key === '..') throw new TypeError('no order can have this key');
-  return key;
+  return `/v1/orders/${segment('key', requireOrderKey(key))}`;
 }
 
 /** Rejects a body that is not the order of this key: it answers another request. */

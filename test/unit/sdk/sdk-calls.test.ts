@@ -260,15 +260,21 @@ describe('any call', () => {
     const purchase = { method: 'POST', path: '/v1/orders', body: { energy: 65_000n }, idempotencyKey: 'a' } as const;
     expect(await thrownBy(client.request(purchase))).toBeInstanceOf(TypeError);
     expect(await thrownBy(client.request({ method: 'GET', path: '/v1/orders/%E0' }))).toBeInstanceOf(URIError);
+    const keyed = { method: 'POST', path: '/v1/orders', body: REQUEST, idempotencyKey: 'Rechnung 5 €' } as const;
+    expect(await thrownBy(client.request(keyed))).toBeInstanceOf(TypeError);
+    const twice = { method: 'GET', path: '/v1/orders?status=delivered&status=refunded' } as const;
+    expect(await thrownBy(client.request(twice))).toBeInstanceOf(TypeError);
     expect(await thrownBy(client.account.balance({ timeoutMs: 0 }))).toBeInstanceOf(TypeError);
     expect(service.asked).toHaveLength(0);
     const wrong = [
       { baseUrl: 'energy.example.com' },
       { baseUrl: 'ftp://a.example.com' },
+      { baseUrl: 'https://name:password@a.example.com' },
+      { baseUrl: 'https://a.example.com?key=1' },
       { merchant: ' ' },
       { apiKey: '' },
     ];
-    for (const settings of wrong) expect(() => service.client(settings)).toThrow(/URL|Merchant ID|apiKey/);
+    for (const settings of wrong) expect(() => service.client(settings)).toThrow(/URL|baseUrl|Merchant ID|apiKey/);
   });
 
   it('names every invalid member, and follows no redirect', async () => {
