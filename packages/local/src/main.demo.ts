@@ -3,7 +3,8 @@
  * keeps the service and both consoles running. All processes end with the demo. `--once` ends it after the scenario.
  * `--json FILE` writes the addresses and credentials, `--env FILE` the settings of the CLI.
  */
-import { rename, writeFile } from 'node:fs/promises';
+import { access, constants, rename, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
 import { EnergyClient } from '../../sdk/src/index.js';
 import { reasonOf } from '../../../src/domain/errors.js';
@@ -15,7 +16,7 @@ import { DAY_MS, PROFILES } from './demo-plan.js';
 import { DemoReceiver } from './demo-receiver.js';
 import { DemoScenario, arrivalText, type Actors } from './demo-scenario.js';
 import { Merchant } from './merchant.js';
-import { freePort } from './ports.js';
+import { freePort, isFree } from './ports.js';
 import { Screen } from './screen.js';
 import { World } from './world.js';
 
@@ -31,6 +32,8 @@ const BANDWIDTH_SEC_MAX = 3600;
 const ACTORS = ['dora', 'emil', 'frank'];
 /** Retries of a request, within its time limit, while the service starts up. */
 const START_RETRIES = 100;
+/** Port of the API in the documents. */
+const USUAL_PORT = 3000;
 /** Port at which the documents let a merchant's own receiver listen. */
 const TRIED_PORTS = [4000];
 const HELP = `npm run demo -- [--once] [--env FILE] [--json FILE] [--block-ms N]
@@ -42,7 +45,7 @@ const HELP = `npm run demo -- [--once] [--env FILE] [--json FILE] [--block-ms N]
   --block-ms N  real milliseconds per block of 3 s chain time (default: 300)
 
   DATABASE_URL and REDIS_URL, if set, replace the embedded servers; PORT is the
-  API's port (default: 3000).
+  API's port (default: 3000, or a free one where another program has it).
 `;
 
 interface DemoOptions {
@@ -69,9 +72,9 @@ function readOptions(): DemoOptions | undefined {
 }
 
 async function portFor(): Promise<number> {
-  const asked = process.env['PORT'];
-  if (asked !== undefined && /^\d{1,5}$/.test(asked) && asked !== '0') return Number.parseInt(asked, 10);
-  return freePort();
+  const { PORT: asked } = process.env;
+  if (asked === undefined) return (await isFree(USUAL_PORT)) ? USUAL_PORT : freePort();
+  return /^[1-9]\d{0,4}$/.test(asked) ? Number.parseInt(asked, 10) : freePort();
 }
 
 interface Served {
@@ -270,6 +273,8 @@ async function main(): Promise<number> {
     process.on('SIGINT', end);
     process.on('SIGTERM', end);
   });
+  // Refused now, not after the minutes of a start.
+  for (const file of [options.env, options.json]) if (file !== undefined) await access(dirname(file), constants.W_OK);
   const screen = new Screen();
   screen.title('Starting Postgres, Redis, a local TRON chain, API, worker and sender');
   screen.plain('(left: seconds since the start, then the time of the chain: 3 s a block)');
@@ -280,7 +285,10 @@ async function main(): Promise<number> {
   const hold = setInterval(() => undefined, 60_000);
   let consoles: DemoConsoles | undefined;
   try {
-    const { merchant, projects } = await serve(world, screen);
+    const ended = options.once ? 1 : 0;
+    const served = await Promise.race([serve(world, screen), interrupted]);
+    if (served === undefined) return ended;
+    const { merchant, projects } = served;
     if (options.env !== undefined) await writeWhole(options.env, settingsOfCommands(world, merchant));
     if (options.json !== undefined) await writeWhole(options.json, whereEverythingIs(world, merchant));
     const { baseUrl, id, apiKey } = merchant;
@@ -290,7 +298,7 @@ async function main(): Promise<number> {
     };
     const scenario = new DemoScenario(world, actorsOf(world), client, receiver, screen);
     const outcome = await Promise.race([outcomeOf(scenario.run(meanwhile)), interrupted]);
-    if (outcome === undefined) return options.once ? 1 : 0;
+    if (outcome === undefined) return ended;
     if (outcome !== 'shown') screen.failure(outcome.reason);
     if (options.once) return outcome === 'shown' ? 0 : 1;
     if (outcome !== 'shown') screen.plain('\n  The demonstration stopped at this step; the service keeps running.');

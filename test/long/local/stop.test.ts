@@ -1,6 +1,6 @@
 // A signal to any documented command drains and ends all of its processes. The signal arrives through npm, at the whole
 // group as from Ctrl-C and systemd, at process 1 of a container, or during start or build.
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
@@ -9,16 +9,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ServerResponse } from 'node:http';
 import pg from 'pg';
-import { limited, until } from '../../../packages/local/src/wait.js';
+import { until } from '../../../packages/local/src/wait.js';
 import { deriveSettings } from '../../../src/platform/config/config.js';
 import { cliWith, settings } from '../../support/cli.js';
+import { below, Command, COMMAND_LIMIT_MS as LIMIT_MS } from '../../support/command.js';
 import { fromSetup } from '../../setup/admin.js';
-import { keepSaid } from '../../setup/canary.js';
 import { createTestDatabase, type TestDatabase } from '../../setup/database.js';
 import { envAs } from '../../setup/roles.js';
+import { openProxy } from '../../support/database/proxy.js';
 import { openReceivers, type Receivers } from '../../support/webhooks/receivers.js';
 
-const LIMIT_MS = 60_000;
 /** It makes a month of history before it serves. */
 const DEMO_LIMIT_MS = 150_000;
 const LISTENING = '"msg":"listening"';
@@ -32,7 +32,6 @@ let dir: string;
 let silent: Server;
 let silentPort: number;
 let receivers: Receivers;
-const begun: Command[] = [];
 
 beforeAll(async () => {
   test = await createTestDatabase();
@@ -49,7 +48,7 @@ beforeAll(async () => {
 });
 
 afterEach(async () => {
-  for (const command of begun.splice(0)) await command.end();
+  await Command.endAll();
 });
 
 afterAll(async () => {
@@ -58,100 +57,6 @@ afterAll(async () => {
   await rm(dir, { recursive: true, force: true });
   await test.drop();
 });
-
-/** Zombies that wait for their parent count as ended. */
-function tree(): Map<number, number> {
-  const lines = execFileSync('ps', ['-eo', 'pid=,ppid=,stat='], { encoding: 'utf8' }).trim().split('\n');
-  const rows = lines.map((line) => line.trim().split(/\s+/)).filter(([, , stat]) => !stat!.startsWith('Z'));
-  return new Map(rows.map(([pid, parent]) => [Number(pid), Number(parent)]));
-}
-
-function below(pid: number): number[] {
-  const parents = tree();
-  const found = [pid];
-  for (const each of found) found.push(...[...parents].filter(([, parent]) => parent === each).map(([child]) => child));
-  return found;
-}
-
-/** A command in its own process group, as a shell or a supervisor starts it. */
-class Command {
-  private said = '';
-  private readonly closed: Promise<number | null>;
-
-  constructor(
-    private readonly child: ChildProcess,
-    private readonly name: string,
-  ) {
-    for (const stream of [child.stdout!, child.stderr!]) stream.on('data', (text) => (this.said += String(text)));
-    this.closed = new Promise((resolve) => {
-      child.once('close', (code, signal) => {
-        resolve(signal === null ? code : -1);
-      });
-    });
-  }
-
-  static start(name: string, args: readonly string[], extra: NodeJS.ProcessEnv, cwd?: string): Command {
-    const child = spawn(name, args, {
-      detached: true,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, NODE_OPTIONS: '', DATABASE_URL: undefined, REDIS_URL: undefined, ...extra },
-      cwd,
-    });
-    const command = new Command(child, [name, ...args.slice(0, 4)].join(' '));
-    begun.push(command);
-    return command;
-  }
-
-  get pid(): number {
-    return this.child.pid!;
-  }
-
-  /** Waits until it has printed `text`. */
-  async says(text: string, limitMs = LIMIT_MS): Promise<void> {
-    const heard = (): true | undefined => {
-      if (this.said.includes(text)) return true;
-      if (this.child.exitCode !== null) throw new Error(`it ended: ${this.said}`);
-      return undefined;
-    };
-    await until(heard, limitMs, `${this.name} saying ${text}`);
-  }
-
-  /** Sends the signal to `pid` (a negative one is the group). Returns the exit code once no process of it is left. */
-  async stop(signal: NodeJS.Signals, pid = this.pid): Promise<number | null> {
-    const all = below(this.pid);
-    process.kill(pid, signal);
-    const code = await limited(this.closed, LIMIT_MS, `the end of ${this.name}`);
-    const left = (): true | undefined => (all.some((each) => tree().has(each)) ? undefined : true);
-    await until(left, LIMIT_MS, `the end of all that ${this.name} began`);
-    return code;
-  }
-
-  /** Ends processes that a failed test left. */
-  async end(): Promise<void> {
-    keepSaid(`output of ${this.name}`, this.said);
-    if (this.child.exitCode === null && this.child.signalCode === null) {
-      for (const pid of below(this.pid).reverse()) {
-        try {
-          process.kill(pid, 'SIGKILL');
-        } catch {
-          // It has ended meanwhile.
-        }
-      }
-    }
-    await this.closed;
-  }
-
-  /** Returns the port from its log line at the start. */
-  async port(): Promise<number> {
-    await this.says(LISTENING);
-    const line = this.said.split('\n').find((text) => text.includes(LISTENING)) ?? '{}';
-    return (JSON.parse(line) as { address: { port: number } }).address.port;
-  }
-
-  lines(text: string): number {
-    return this.said.split('\n').filter((line) => line.includes(text)).length;
-  }
-}
 
 const npm = (script: string, extra: NodeJS.ProcessEnv, ...args: string[]): Command =>
   Command.start('npm', ['run', '-s', script, '--', ...args], extra);
@@ -272,6 +177,26 @@ describe.each(SIGNALS)('%s to npm', (signal) => {
   );
 });
 
+it(
+  'SIGTERM ends the demo while it makes its history',
+  async () => {
+    const own = await createTestDatabase();
+    const stores = { DATABASE_URL: own.url, REDIS_URL: fromSetup('TEST_REDIS_URL') };
+    const demo = npm('demo', { ...stores, PORT: '0' });
+    await demo.says('a project, created with', DEMO_LIMIT_MS);
+    expect(await demo.stop('SIGTERM')).toBe(0);
+    expect(demo.lines('a month of history')).toBe(0);
+    await own.drop();
+  },
+  2 * DEMO_LIMIT_MS,
+);
+
+it('the demo refuses a file that it could not write before it starts anything', async () => {
+  const demo = npm('demo', {}, '--env', join(dir, 'missing', 'demo.env'));
+  expect(await demo.ends()).toBe(1);
+  expect([demo.lines('demo: ENOENT'), demo.lines('Starting Postgres')]).toEqual([1, 0]);
+});
+
 describe('a signal to the whole group, as from a terminal or a control group', () => {
   it.each([
     ['SIGTERM', 'start:api', LISTENING],
@@ -292,6 +217,21 @@ it('a worker whose work does not end ends in time all the same, and logs so', as
   await worker.says(WORKING);
   expect(await worker.stop('SIGTERM')).toBe(0);
   expect([worker.lines('stopped with unfinished work'), worker.lines('"level":"error"')]).toEqual([1, 0]);
+});
+
+it('an API whose database and Redis are silent ends in time all the same', async () => {
+  const [database, redis] = [await openProxy(env['DATABASE_URL']!), await openProxy(env['REDIS_URL']!)];
+  try {
+    const urls = { DATABASE_URL: database.url, REDIS_URL: redis.url };
+    const api = Command.start('node', ['dist/bundle/main.api.js'], { ...env, ...urls });
+    await api.says(LISTENING);
+    database.stall();
+    redis.stall();
+    expect(await api.stop('SIGTERM')).toBe(0);
+    expect(api.lines('"level":"error"')).toBe(0);
+  } finally {
+    await Promise.all([database.close(), redis.close()]);
+  }
 });
 
 describe('process 1 of a container', () => {
