@@ -4,6 +4,8 @@ import { limited, until } from '../../packages/local/src/wait.js';
 import { keepSaid } from '../setup/canary.js';
 
 export const COMMAND_LIMIT_MS = 60_000;
+/** In the line that a process logs once it serves. */
+export const LISTENING = '"msg":"listening"';
 
 /** Zombies that wait for their parent count as ended. */
 function tree(): Map<number, number> {

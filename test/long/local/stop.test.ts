@@ -12,7 +12,7 @@ import pg from 'pg';
 import { until } from '../../../packages/local/src/wait.js';
 import { deriveSettings } from '../../../src/platform/config/config.js';
 import { cliWith, settings } from '../../support/cli.js';
-import { below, Command, COMMAND_LIMIT_MS as LIMIT_MS } from '../../support/command.js';
+import { below, Command, COMMAND_LIMIT_MS as LIMIT_MS, LISTENING } from '../../support/command.js';
 import { fromSetup } from '../../setup/admin.js';
 import { createTestDatabase, type TestDatabase } from '../../setup/database.js';
 import { envAs } from '../../setup/roles.js';
@@ -21,7 +21,6 @@ import { openReceivers, type Receivers } from '../../support/webhooks/receivers.
 
 /** It makes a month of history before it serves. */
 const DEMO_LIMIT_MS = 150_000;
-const LISTENING = '"msg":"listening"';
 const WORKING = '"msg":"working"';
 const SENDING = '"msg":"sending"';
 
