@@ -36,7 +36,7 @@ export class DirectTerms {
   async price(request: DirectRequest, isTest = false): Promise<PricedOrder> {
     const { receiveAddress, durationSec } = request;
     const [priced, receiver] = await Promise.all([
-      this.quotes.price(request).catch(pricingRefusal),
+      this.quotes.price({ ...request, isTest }).catch(pricingRefusal),
       this.receiverCheck.refusalOf(receiveAddress, isTest, request.activate),
     ]);
     if (priced instanceof ApiError) {
