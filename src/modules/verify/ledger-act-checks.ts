@@ -71,9 +71,10 @@ const REQUESTS: RecordCheck = {
 
 /** Charges by day, for each project, key and auto-delegation, without what was refunded of them. */
 const CHARGES = `SELECT c.project_id, coalesce(c.api_key_id, c.project_id) AS key_id, (c.created_at AT TIME ZONE 'UTC')::date AS day,
-        c.order_id, c.entry_key, c.contra = 'test' AS is_play, greatest(-c.credits - coalesce((
-          SELECT sum(r.credits) FROM credit_entry r WHERE r.kind = 'refund' AND r.order_id = c.order_id), 0), 0) AS credits
-      FROM credit_entry c WHERE c.kind = 'charge'`;
+        c.order_id, c.entry_key, c.contra = 'test' AS is_play, greatest(-c.credits - coalesce(r.credits, 0), 0) AS credits
+      FROM credit_entry c LEFT JOIN (
+        SELECT order_id, sum(credits) AS credits FROM credit_entry WHERE kind = 'refund' GROUP BY order_id) r ON r.order_id = c.order_id
+     WHERE c.kind = 'charge'`;
 
 /**
  * Compares a recorded spending of one day with the charges of that day. A charge on a later day shows that the clock
