@@ -4,6 +4,7 @@ import { BlockFollower } from '../../../src/platform/blocks/block-follower.js';
 import { TronClient } from '../../../src/platform/chain/tron.client.js';
 import { verifyRecords } from '../../../src/modules/verify/verify.js';
 import {
+  nextCaller,
   api,
   clearFixture,
   closeFixture,
@@ -15,14 +16,7 @@ import {
   SteppedWorker,
   useEnergy,
 } from '../../support/worker/fulfilment-fixture.js';
-import {
-  endShort,
-  goOnUntil,
-  LONG_SEC,
-  nextCaller,
-  settled,
-  SHORT_SEC,
-} from '../../support/worker/usable-energy-fixture.js';
+import { endShort, goOnUntil, LONG_SEC, settled, SHORT_SEC } from '../../support/worker/usable-energy-fixture.js';
 
 let worker: SteppedWorker;
 

@@ -8,6 +8,7 @@ import { HmacCustomer } from '../../support/api/client.js';
 import { cliWith } from '../../support/cli.js';
 import { withKey } from '../../support/api/order-fixture.js';
 import {
+  nextCaller,
   api,
   clearFixture,
   closeFixture,
@@ -31,7 +32,6 @@ import {
   isEmpty,
   LONG_SEC,
   makeUp,
-  nextCaller,
   settled,
   SHORT_SEC,
   spend,

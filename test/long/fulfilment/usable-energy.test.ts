@@ -2,6 +2,7 @@
 import 'reflect-metadata';
 import { delegatedSunOf } from '../../support/chain/order-chain.js';
 import {
+  nextCaller,
   api,
   clearFixture,
   closeFixture,
@@ -25,7 +26,6 @@ import {
   isEmpty,
   LONG_SEC,
   makeUp,
-  nextCaller,
   settled,
   SHORT_SEC,
   spend,

@@ -1,5 +1,5 @@
 // Token transfers of rented wallets on the local chain, and their explanations by API and command line.
-import { api, callers, customer, devnet, env, mine, token, tokenHolder } from '../worker/fulfilment-fixture.js';
+import { api, customer, devnet, env, mine, nextCaller, token, tokenHolder } from '../worker/fulfilment-fixture.js';
 import { actAs, type Owner } from '../chain/order-chain.js';
 import { cliWith, type CliResult } from '../cli.js';
 import { makeCustomer } from './factory.js';
@@ -37,11 +37,9 @@ export async function send(from: Owner, to: string, sending: Sending = {}): Prom
   return txid;
 }
 
-let used = 0;
-
 /** Returns an account with TRX and tokens, and without rentals. */
 export async function nextHolder(): Promise<Owner> {
-  const owner = callers[used++]!;
+  const owner = nextCaller();
   await send(tokenHolder, owner.address, { amount: FUNDS });
   return owner;
 }

@@ -56,6 +56,9 @@ export const receivers = Array.from({ length: 4 }, () => newOwner().address);
 export const pool = newOwner();
 /** Accounts that use energy by calling a contract. They exist on chain after `openFixtureWithCalls`. */
 export const callers = Array.from({ length: 24 }, newOwner);
+let callersTaken = 0;
+/** Returns a caller that no earlier test of this file has taken. */
+export const nextCaller = (): Owner => callers[callersTaken++]!;
 /** The called contract: the recorded test token. */
 export const contract = newOwner();
 /** The reference token, a contract only after `openStageWithToken`, and the holder of all of it. */
@@ -253,6 +256,7 @@ async function open({
   extra = {},
   spareSun = SPARE_SUN,
 } = {}): Promise<void> {
+  callersTaken = 0;
   [store, redis] = await Promise.all([createTestDatabase(), createTestRedis()]);
   devnet = await startDevnet({
     blockMs: 0,

@@ -9,10 +9,6 @@ export const LONG_SEC = 3_600;
 /** A call repeats a step of about 5 000 energy this often. */
 const CALLS = 10;
 
-let used = 0;
-/** Returns an address without earlier rentals. */
-export const nextCaller = () => callers[used++]!;
-
 const resourcesOf = (address: string) => api.app.get(TronClient).accountResources(address);
 
 export async function usable(address: string): Promise<number> {
