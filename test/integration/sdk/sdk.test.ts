@@ -126,7 +126,7 @@ it('reads lists to their end, whatever the size of a page', async () => {
 
 it('one order of energy, bandwidth and an activation, and an extension of both delegations', async () => {
   const { address: receive_address } = newOwner();
-  const parts = { receive_address, energy: 65_000, bandwidth: 10_000, activate: true };
+  const parts = { receive_address, energy: 65_000, bandwidth: 10_000, activate: true, duration_sec: 1800 };
   const quote = await client.quotes.create(parts);
   expect(quote.items?.map(({ kind, amount }) => [kind, amount])).toEqual([
     ['energy', 65_000],
