@@ -17,6 +17,7 @@ import {
   follow,
   laterRate,
   openFixture,
+  operator,
   payTrx,
   rates,
   settle,
@@ -62,7 +63,7 @@ const SESSIONS_MAX = 16;
 async function rowsReported(): Promise<number> {
   const reported = new Set<number>();
   const askAll = async (): Promise<true | undefined> => {
-    const queries = [database, worker.get(Database)].flatMap((pool) =>
+    const queries = [database, worker.get(Database), operator.get(Database)].flatMap((pool) =>
       Array.from({ length: SESSIONS_MAX }, () =>
         pool.query<{ pid: number }>(`SELECT pg_backend_pid() AS pid, pg_stat_force_next_flush(), pg_sleep(0.2)`),
       ),
