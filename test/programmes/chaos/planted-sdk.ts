@@ -107,7 +107,7 @@ export const PLANTED_SDK: readonly PlantedBug[] = [
   },
   {
     name: 'the SDK makes a key where one was forgotten',
-    changes: one(ORDERS, `!('idempotencyKey' in options)`, 'options.idempotencyKey === undefined'),
+    changes: one(ORDERS, `'idempotencyKey' in options ?`, 'options.idempotencyKey !== undefined ?'),
     test: calls('requires a valid key, and rejects a forgotten one'),
   },
   {
