@@ -1,7 +1,8 @@
 // Rentals of one receiver on the local chain, with real energy usage, for tests of the energy that stays usable.
 import { TronClient } from '../../../src/platform/chain/tron.client.js';
 import { verifyRecords } from '../../../src/modules/verify/verify.js';
-import { api, callers, type SteppedWorker, mine, orderOf, rent, useEnergy } from './fulfilment-fixture.js';
+import type { Owner } from '../chain/order-chain.js';
+import { api, type SteppedWorker, mine, orderOf, rent, useEnergy } from './fulfilment-fixture.js';
 
 /** Chain time, in blocks of three seconds. */
 export const SHORT_SEC = 300;
@@ -17,7 +18,7 @@ export async function usable(address: string): Promise<number> {
 }
 
 /** Uses energy of the address in a block. Returns the amount used. */
-export async function spend(caller: (typeof callers)[number], times = CALLS): Promise<number> {
+export async function spend(caller: Owner, times = CALLS): Promise<number> {
   const before = Number((await resourcesOf(caller.address)).energyUsed);
   await useEnergy(caller, times);
   await mine();
