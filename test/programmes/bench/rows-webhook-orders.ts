@@ -107,7 +107,7 @@ async function measure({ meter, probe }: Service, rate: number, { rounds, second
   return { spent, probed, perSec: (bought * 1000) / tookMs };
 }
 
-export async function openReceiver(): Promise<Server> {
+async function openReceiver(): Promise<Server> {
   const server = createServer((request, response) => {
     request.resume().on('end', () => response.writeHead(204).end());
   });
@@ -117,7 +117,7 @@ export async function openReceiver(): Promise<Server> {
 }
 
 /** Gives each shop a webhook at an address of its own, because the sender limits the requests to one address. */
-export async function addWebhooks(cluster: BenchCluster, shops: number, port: string): Promise<void> {
+async function addWebhooks(cluster: BenchCluster, shops: number, port: string): Promise<void> {
   const { webhookSecret } = cluster.parts.get(Sealers);
   for (let shop = 0; shop < shops; shop += 1) {
     const id = randomUUID();
