@@ -1,9 +1,11 @@
 // Jest's test runner without its module registry: Node itself loads the test files. All files of a worker process share
 // one copy of the code under test and its libraries, since loading 3,000 modules anew took two seconds of CPU per file.
 // Everything else stays Jest's own: workers, hooks, limits, matchers, results.
-// A test file must therefore leave no changed global, environment variable or module state behind.
+// Mocks and environment variables are put back after each file. A test file must leave no other changed global or module
+// state behind.
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
+import { jest } from './jest-globals.mjs';
 import './typescript.mjs';
 
 const require = createRequire(import.meta.url);
@@ -36,10 +38,14 @@ export default async function run(globalConfig, config, environment, registry, t
   process.setSourceMapsEnabled(true);
   delete globalThis[Symbol.for('TEST_TIMEOUT_SYMBOL')];
   globalThis.console = environment.global.console;
+  const env = { ...process.env };
   try {
     const modules = nodeModules(registry);
     return await runWithCircus(globalConfig, config, environment, modules, testPath, sendMessageToJest);
   } finally {
+    jest.restoreAllMocks();
+    for (const name of Object.keys(process.env)) if (!(name in env)) delete process.env[name];
+    Object.assign(process.env, env);
     globalThis.console = nodeConsole;
   }
 }
