@@ -121,7 +121,8 @@ export class SenderLoop extends RepeatedTask {
       else known.claimAgain(fence, isFailing);
     }
     const failingCount = claimed.filter(({ isFailing }) => isFailing).length;
-    return claimed.length > 0 && (claimed.length - failingCount >= free || failingCount >= freeForFailing);
+    const isFull = (count: number, limit: number): boolean => count > 0 && count >= limit;
+    return isFull(claimed.length - failingCount, free) || isFull(failingCount, freeForFailing);
   }
 
   private addSender(sender: EndpointSender): void {
