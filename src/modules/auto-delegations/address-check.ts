@@ -42,7 +42,7 @@ export class AddressCheck {
     const clockMs = pool.undisputedClockMs();
     if (clockMs === 0) return { ...unchangedState(row), dueInMs: READ_AGAIN_MS };
     // It may have been set without asking a node. Then its account may not exist, and nothing can be read of it.
-    const refusal = row.purchases === 0n ? await this.receiverCheck.refusalOf(row.address) : undefined;
+    const refusal = row.purchases === 0n ? await this.receiverCheck.refusalOf(row.address, false) : undefined;
     if (refusal !== undefined && refusal.code !== 'CHAIN_UNAVAILABLE') return this.stateAfterRefusal(row, refusal.code);
     const reading = await this.energyReadings.read(row.address, Number(row.used_block ?? 0));
     // Less than our own delegations provide: the reading is stale or wrong.

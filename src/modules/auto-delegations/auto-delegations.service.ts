@@ -130,7 +130,7 @@ export class AutoDelegations {
     refuseTestAddress(address, false);
     const judged = await this.judged(address, judge);
     const { costs } = judged;
-    const refusal = await this.receiverCheck.refusalOf(address);
+    const refusal = await this.receiverCheck.refusalOf(address, false);
     if (refusal !== undefined) throw refusal;
     const { keepEnergy, refillBelow, durationSec, maxSunPerEnergy, dailyCapCredits, idleAfterSec, until } = terms;
     const columns = [
@@ -160,7 +160,7 @@ export class AutoDelegations {
       return await judge();
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 'TRANSFER_WOULD_FAIL') throw error;
-      throw (await this.receiverCheck.refusalOf(address)) ?? error;
+      throw (await this.receiverCheck.refusalOf(address, false)) ?? error;
     }
   }
 

@@ -150,7 +150,7 @@ export class RefillPurchases {
   private async orderFor(row: ClaimedAutoDelegation, amount: Energy, time: TimeToBuy): Promise<Outcome> {
     const { durationSec, expectedUses } = time;
     const request = { receiveAddress: row.address, energy: amount, durationSec, expectedUses };
-    const { terms, refusal } = await this.directTerms.price(request);
+    const { terms, refusal } = await this.directTerms.price(request, false);
     if (refusal?.code === 'NOT_WORTH_RENTING' && this.isTooLittle(row, time, amount)) return NOTHING;
     if (refusal !== undefined) return this.refused('order', reasonOf(refusal));
     if (terms === undefined) return SOON;

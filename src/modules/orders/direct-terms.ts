@@ -33,7 +33,7 @@ export class DirectTerms {
   ) {}
 
   /** Returns the current terms and any refusal known in advance. */
-  async price(request: DirectRequest, isTest = false): Promise<PricedOrder> {
+  async price(request: DirectRequest, isTest: boolean): Promise<PricedOrder> {
     const { receiveAddress, durationSec } = request;
     const [priced, receiver] = await Promise.all([
       this.quotes.price({ ...request, isTest }).catch(pricingRefusal),

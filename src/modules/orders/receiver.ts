@@ -43,7 +43,7 @@ export class ReceiverCheck {
    * CHAIN_UNAVAILABLE. With `activates`, an address that exists already is refused with ALREADY_ACTIVATED instead of
    * one that does not. For a test project (`isTest`) the address alone decides.
    */
-  async refusalOf(address: string, isTest = false, activates = false): Promise<ApiError | undefined> {
+  async refusalOf(address: string, isTest: boolean, activates = false): Promise<ApiError | undefined> {
     if (isTest) return playedRefusal(address, activates ? 'activation' : 'rental');
     const refusal = testAddressRefusal(address, isTest);
     if (refusal !== undefined) return refusal;

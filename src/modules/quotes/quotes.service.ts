@@ -47,8 +47,8 @@ export interface RentalRequest {
   readonly bandwidth?: bigint | undefined;
   /** True to activate the receiver first. */
   readonly activate?: boolean | undefined;
-  /** True for a test project, whose receivers and capacity are simulated; live if absent. */
-  readonly isTest?: boolean;
+  /** True for a test project, whose receivers and capacity are simulated. */
+  readonly isTest: boolean;
 }
 
 /** A rental at its present price. */
@@ -114,7 +114,7 @@ export class QuotesService {
    * TRANSFER_WOULD_FAIL, and RECEIVER_NOT_SUPPORTED if a live project names a test address.
    */
   async price(request: RentalRequest): Promise<PricedRental> {
-    const { receiveAddress, isTest = false } = request;
+    const { receiveAddress, isTest } = request;
     refuseTestAddress(receiveAddress, isTest);
     const durationSec = request.durationSec ?? DEFAULT_DURATION_SEC;
     const row = rowOf(this.figures, durationSec);
@@ -241,7 +241,7 @@ export class QuotesService {
   }
 
   /** A quote is limited only by the whole pool; the order judges the free part (docs/interface.md §7). */
-  private withinPool(rental: PricedRental, { isTest = false }: RentalRequest): PricedRental {
+  private withinPool(rental: PricedRental, { isTest }: RentalRequest): PricedRental {
     const { poolStakeSun: poolSun, poolBandwidthStakeSun: bandwidthSun } = this.salesTerms;
     if (isTest || poolSun === undefined) return rental;
     const marginBps = marginFor(rental.durationSec, this.config.pool.marginBps);

@@ -44,7 +44,7 @@ async function claimed(worker: SteppedWorker, id: bigint): Promise<ClaimedAutoDe
 async function bought(worker: SteppedWorker, row: ClaimedAutoDelegation): Promise<Bought> {
   await keepSelling(api.database);
   const request = { receiveAddress: row.address, energy: ENERGY, durationSec: DURATION_SEC };
-  const { terms } = await worker.part(DirectTerms).price(request);
+  const { terms } = await worker.part(DirectTerms).price(request, false);
   return buy(api.database, row, terms!);
 }
 

@@ -155,6 +155,7 @@ function quote(amount: bigint, bandwidth: bigint, isExpired: boolean): Command {
       receiveAddress: real.receiver,
       energy: energy(amount),
       bandwidth: bandwidth === 0n ? undefined : bandwidth,
+      isTest: false,
     });
     same('quoted credits', priced.credits, rental.credits);
     const issued = real.quotes.issue(real.projectId, rental);

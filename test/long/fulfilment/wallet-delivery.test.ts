@@ -365,7 +365,7 @@ describe('receivers that become contracts after their orders were taken', () => 
     // The API caches its reading of an account for a minute.
     const nowMs = performance.now();
     const clock = jest.spyOn(performance, 'now').mockImplementation(() => nowMs + 61_000);
-    const refusal = await api.app.get(ReceiverCheck, { strict: false }).refusalOf(child!);
+    const refusal = await api.app.get(ReceiverCheck, { strict: false }).refusalOf(child!, false);
     clock.mockRestore();
     expect(refusal?.code).toBe('RECEIVER_NOT_SUPPORTED');
     // Sales to other receivers continue.

@@ -82,7 +82,7 @@ export class Keeper {
 
   async buy(row: ClaimedAutoDelegation): Promise<Bought> {
     const request = { receiveAddress: row.address, energy: energy(BigInt(KEEP)), durationSec: RENTED_SEC };
-    const { terms, refusal } = await this.part(DirectTerms).price(request);
+    const { terms, refusal } = await this.part(DirectTerms).price(request, false);
     if (terms === undefined) throw refusal ?? new Error('there are no terms');
     return retryWithoutConnection(async () => buy(this.database, row, terms));
   }
