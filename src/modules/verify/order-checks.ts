@@ -102,7 +102,7 @@ const DELIVERY_CHECKS: readonly OrderCheck[] = [
         SELECT ${ENERGY_SUN} AS energy_sun, ${ENERGY_SUN_LEFT} AS energy_sun_left, ${BANDWIDTH_SUN} AS bandwidth_sun,
                ${BANDWIDTH_SUN_LEFT} AS bandwidth_sun_left
           FROM the_legs each WHERE each.order_id = o.id) l
-      WHERE o.settled AND o.status = 'delivered' AND o.kind = 'rental' AND o.reclaimed_at IS NULL AND o.project_id <> '${RECOVERY_PROJECT}'
+      WHERE o.settled AND o.status = 'delivered' AND o.kind = 'rental' AND o.reclaimed_at IS NULL AND NOT o.test AND o.project_id <> '${RECOVERY_PROJECT}'
         AND NOT (coalesce(o.sun_per_energy_e6 BETWEEN div(l.energy_sun_left * 1000000, o.energy) AND div(l.energy_sun * 1000000, o.energy), false)
           AND CASE WHEN o.bandwidth IS NULL THEN o.sun_per_bandwidth_e6 IS NULL ELSE coalesce(o.sun_per_bandwidth_e6
             BETWEEN div(l.bandwidth_sun_left * 1000000, o.bandwidth) AND div(l.bandwidth_sun * 1000000, o.bandwidth), false) END)`,

@@ -1,5 +1,7 @@
 // Test projects from their merchants' view: every test address through the API, the worker's player and the event log.
 import { TEST_ADDRESSES } from '../../../src/domain/test-addresses.js';
+import { findingsOf } from '../../../src/modules/verify/finding.js';
+import { verifyRecords } from '../../../src/modules/verify/verify.js';
 import { apiKeysOn } from '../../support/api/services.js';
 import { AUTHOR, makeCustomer } from '../../support/api/factory.js';
 import { balanceOf, expectRefusal, withKey } from '../../support/api/order-fixture.js';
@@ -100,6 +102,15 @@ describe('each address plays its name, through API, worker and events', () => {
     expect((await customer.get('/v1/orders/activation')).body).toMatchObject({ settled: true, test: true });
     expect(typesOf(await fixture.eventsOf(customer))).toEqual(['order.created', 'order.delivered', 'order.settled']);
   });
+
+  test.each([TEST_ADDRESSES.delivered, TEST_ADDRESSES['unresolved then delivered'], TEST_ADDRESSES.refunded])(
+    'verify finds nothing wrong at any step of an order of %s',
+    async (receiver) => {
+      await order(await fixture.customer(), receiver, 'verified');
+      do expect(findingsOf(await verifyRecords(fixture.api.database))).toEqual([]);
+      while ((await fixture.move()) > 0);
+    },
+  );
 
   test('refunds an activation of "refunded"', async () => {
     const customer = await fixture.customer();
