@@ -8,4 +8,10 @@ import { createDataSource } from '../../platform/database/data-source.js';
 const url = readSecret(process.env, 'DATABASE_DIRECT_URL') ?? readSecret(process.env, 'DATABASE_URL');
 if (url === undefined) throw new Error('DATABASE_URL is not set. Set it to the URL of the database to migrate.');
 
-export default createDataSource({ url, poolMax: 2, applicationName: 'energy-migrate', statementTimeoutMs: 0 });
+export default createDataSource({
+  url,
+  poolMax: 2,
+  applicationName: 'energy-migrate',
+  statementTimeoutMs: 0,
+  prints: true,
+});

@@ -1,5 +1,5 @@
 /** The data source of a process: one pool, bounded in size and in every wait. */
-import { DataSource, type MigrationInterface } from 'typeorm';
+import { DataSource, type Logger, type MigrationInterface } from 'typeorm';
 import { ApiKey } from './entities/api-key.entity.js';
 import { AutoDelegation } from './entities/auto-delegation.entity.js';
 import { AuditEntry } from './entities/audit-entry.entity.js';
@@ -171,7 +171,21 @@ interface DataSourceOptions {
   readonly later?: readonly MigrationClass[];
   /** A role that the connections act as. Their user must be a member of it. */
   readonly actsAs?: string;
+  /** Lets TypeORM print to standard output, for its own commands. */
+  readonly prints?: boolean;
 }
+
+const nothing = (): void => undefined;
+
+/** TypeORM would print failed migrations to standard output even with its logging off. The caller reports them. */
+const SILENT: Logger = {
+  logQuery: nothing,
+  logQueryError: nothing,
+  logQuerySlow: nothing,
+  logSchemaBuild: nothing,
+  logMigration: nothing,
+  log: nothing,
+};
 
 export function createDataSource(options: DataSourceOptions): DataSource {
   const statementTimeoutMs = options.statementTimeoutMs ?? 12_000;
@@ -181,6 +195,7 @@ export function createDataSource(options: DataSourceOptions): DataSource {
     type: 'postgres',
     // TypeORM knows one host; the client chooses among all of them.
     ...(hosts.all[0] !== undefined && { url: hosts.all[0].url }),
+    ...(options.prints !== true && { logger: SILENT }),
     entities: ENTITIES,
     migrations: [...MIGRATIONS, ...(options.later ?? [])],
     migrationsTransactionMode: 'each',
