@@ -59,7 +59,7 @@ async function findPostgres(): Promise<string> {
     });
     return given;
   }
-  const postgres = await startPostgres({ durable: false });
+  const postgres = await startPostgres({ durable: false, inMemory: true });
   stops.push(() => postgres.stop());
   return postgres.url;
 }

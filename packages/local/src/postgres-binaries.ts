@@ -2,9 +2,9 @@
 // root. Under root it runs as another user, who may be unable to read the repository (a clone under /root). The
 // binaries are then copied.
 import { spawn } from 'node:child_process';
-import { chown, cp, mkdtemp, readFile, readlink, symlink } from 'node:fs/promises';
+import { chown, cp, mkdtemp, readFile, readlink, statfs, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
+import { freemem, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { limited } from './wait.js';
 
@@ -31,10 +31,24 @@ export async function serverUser(): Promise<ServerUser> {
   return user;
 }
 
-/** Creates an empty directory that the server's user owns and can reach. */
-export async function makeServerDir(user: ServerUser): Promise<string> {
+/** The file system that Linux keeps in memory. */
+const MEMORY = '/dev/shm';
+/** Room that the databases of a test run need, several times over. */
+const MEMORY_BYTES_MIN = 6 * 1024 ** 3;
+
+/** Returns the file system in memory, if this machine has one with enough room. */
+export async function memoryDir(): Promise<string | undefined> {
+  const free = await statfs(MEMORY).then(
+    ({ bavail, bsize }) => bavail * bsize,
+    () => 0,
+  );
+  return Math.min(free, freemem()) < MEMORY_BYTES_MIN ? undefined : MEMORY;
+}
+
+/** Creates an empty directory that the server's user owns and can reach, in `wanted` if possible. */
+export async function makeServerDir(user: ServerUser, wanted = tmpdir()): Promise<string> {
   const tried: string[] = [];
-  for (const parent of new Set([tmpdir(), '/tmp', '/var/tmp'])) {
+  for (const parent of new Set([wanted, tmpdir(), '/tmp', '/var/tmp'])) {
     if (await isAllowed(user, ['/bin/sh', '-c', 'cd "$0"', parent])) {
       const dir = await mkdtemp(join(parent, 'energy-postgres-'));
       if (user) await chown(dir, user.uid, user.gid);

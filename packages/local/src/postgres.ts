@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { GuardedProcess, guardDirectory } from './guard.js';
 import { freePort } from './ports.js';
-import { makeServerDir, runnableBinaries, serverUser, type ServerUser } from './postgres-binaries.js';
+import { makeServerDir, memoryDir, runnableBinaries, serverUser, type ServerUser } from './postgres-binaries.js';
 import { limited, until } from './wait.js';
 
 // initdb takes half a second on an idle machine; CI machines are often busy.
@@ -22,6 +22,8 @@ export interface PostgresOptions {
   readonly dataDir?: string;
   /** false disables every wait for the disk: for tests, where a machine crash loses nothing of value. */
   readonly durable: boolean;
+  /** Keep temporary data in memory if the machine has room: ext4 takes long to create the files of many databases. */
+  readonly inMemory?: boolean;
   /** A fixed port, for a server that restarts at the same address; default a free one. */
   readonly port?: number;
   /** Settings of the server besides the usual ones. */
@@ -43,8 +45,8 @@ export interface Postgres {
 }
 
 interface Place {
-  /** Guards the temporary directory from its first file to the server's end. */
-  readonly scratch: GuardedProcess;
+  /** Guards of the temporary directories from their first file to the server's end. */
+  readonly scratch: readonly GuardedProcess[];
   readonly data: string;
   readonly native: string;
   readonly password: string;
@@ -74,7 +76,7 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
       }
     }
   } catch (error) {
-    await place.scratch.stop('SIGKILL', 0);
+    await removeScratch(place.scratch);
     throw error;
   }
 }
@@ -91,20 +93,30 @@ function handle(place: Place, server: GuardedProcess, url: string, port: number)
     stop: async () => {
       // Fast shutdown writes a checkpoint, which is useful only for kept data.
       await server.stop(place.isTemporary ? 'SIGQUIT' : 'SIGINT', STOP_GRACE_MS);
-      await place.scratch.stop('SIGKILL', 0);
+      await removeScratch(place.scratch);
     },
   };
+}
+
+async function removeScratch(guards: readonly GuardedProcess[]): Promise<void> {
+  await Promise.all(guards.map((guard) => guard.stop('SIGKILL', 0)));
 }
 
 /** Chooses user, binaries and directories. The password file is next to the data, readable by its owner only. */
 async function preparePlace(options: PostgresOptions): Promise<Place> {
   const user = await serverUser();
   const isTemporary = options.dataDir === undefined;
-  // Always creates a temporary directory: binaries may need to be copied even for a kept data directory.
-  const dir = await makeServerDir(user);
-  const scratch = await guardDirectory(dir);
+  const scratch: GuardedProcess[] = [];
+  const temporaryDir = async (wanted?: string): Promise<string> => {
+    const dir = await makeServerDir(user, wanted);
+    scratch.push(await guardDirectory(dir));
+    return dir;
+  };
   try {
-    const base = options.dataDir ?? dir;
+    // Always creates a temporary directory: binaries may need to be copied even for a kept data directory.
+    const dir = await temporaryDir();
+    const memory = options.inMemory === true ? await memoryDir() : undefined;
+    const base = options.dataDir ?? (memory === undefined ? dir : await temporaryDir(memory));
     if (!isTemporary) {
       await mkdir(base, { recursive: true, mode: 0o700 });
       if (user) await chown(base, user.uid, user.gid);
@@ -114,7 +126,7 @@ async function preparePlace(options: PostgresOptions): Promise<Place> {
     const password = await keptPassword(passwordFile, user);
     return { scratch, data: join(base, 'data'), native, password, passwordFile, user, isTemporary };
   } catch (error) {
-    await scratch.stop('SIGKILL', 0);
+    await removeScratch(scratch);
     throw error;
   }
 }
