@@ -6,7 +6,7 @@ import { Injectable } from '@nestjs/common';
 import { generateSecret, generateURI, verifySync } from 'otplib';
 import { Sealers } from '../../platform/support/sealers.js';
 import { nowMs } from '../../platform/support/clock.js';
-import { RESEAL_BATCH, reseal, type ResealCount, type SecretStore } from '../../platform/database/resealing.js';
+import { reseal, secretsIn, type ResealCount } from '../../platform/database/resealing.js';
 import { Database, type Queryable } from '../../platform/database/database.js';
 
 /** A code is accepted one step early or late: clocks differ, and typing takes time. */
@@ -31,9 +31,6 @@ const HOLD = `SELECT FROM person WHERE id = $1 FOR NO KEY UPDATE`;
 const FORGET_RECOVERY = `DELETE FROM recovery_code WHERE person_id = $1`;
 const KEEP_RECOVERY = `INSERT INTO recovery_code (code_hash, person_id, audience)
   SELECT unnest($2::bytea[]), p.id, p.audience FROM person p WHERE p.id = $1`;
-const NEXT_SEALED = `SELECT id, totp_sealed AS sealed FROM person
-  WHERE totp_sealed IS NOT NULL AND ($1::uuid IS NULL OR id > $1) ORDER BY id LIMIT ${RESEAL_BATCH.toString()}`;
-const REPLACE_SEALED = `UPDATE person SET totp_sealed = $3 WHERE id = $1 AND totp_sealed = $2 RETURNING id`;
 
 @Injectable()
 export class SecondFactors {
@@ -86,15 +83,7 @@ export class SecondFactors {
 
   /** Seals every secret under the newest key. Only counts them unless `isReplacing`. */
   async reseal(isReplacing: boolean): Promise<ResealCount> {
-    const store: SecretStore<string> = {
-      next: async (after) => {
-        const rows = await this.database.query<{ id: string; sealed: Buffer }>(NEXT_SEALED, [after ?? null]);
-        return rows.map(({ id, sealed }) => ({ id, context: id, sealed }));
-      },
-      replace: async ({ id, sealed }, resealed) =>
-        (await this.database.query(REPLACE_SEALED, [id, sealed, resealed])).length === 1,
-    };
-    return reseal(store, this.sealers.secondFactor, isReplacing);
+    return reseal(secretsIn(this.database, 'person', 'totp_sealed'), this.sealers.secondFactor, isReplacing);
   }
 }
 

@@ -2,35 +2,19 @@
  * API keys of projects: creates, rotates, restricts and revokes them. A secret is shown once and sealed at rest. The
  * primary key's secret is made with its project (projects.ts); its other operations are here too.
  */
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { InjectRepository } from '@nestjs/typeorm';
-import { Equal, IsNull, MoreThan, Not, Repository } from 'typeorm';
+import { IsNull, type Repository } from 'typeorm';
 import { Sealers } from '../../platform/support/sealers.js';
 import { OperatorError } from '../../domain/operator-error.js';
-import { KEYS_MAX, KEYS_PER_DAY, type Scope } from '../../domain/scopes.js';
+import { KEYS_PER_DAY, type Scope } from '../../domain/scopes.js';
 import type { Credits } from '../../domain/units.js';
 import { recordAct, type Author } from '../../platform/database/audit-log.js';
-import { Database, type Queryable, type Transaction } from '../../platform/database/database.js';
+import { Database, type Transaction } from '../../platform/database/database.js';
 import { ApiKey } from '../../platform/database/entities/api-key.entity.js';
-import {
-  addCounts,
-  RESEAL_BATCH,
-  reseal,
-  type ResealCount,
-  type SecretStore,
-} from '../../platform/database/resealing.js';
+import { addCounts, reseal, secretsIn, type ResealCount } from '../../platform/database/resealing.js';
 import { consoleKeyId } from './console-key-id.js';
-
-/** 192 random bits. The interface requires at least 128, since an MD5 signature permits an offline search. */
-const API_KEY_BYTES = 24;
-
-/** Prefix of test projects' keys. Other keys are hex digits and never start with it. */
-const TEST_PREFIX = 'test_';
-
-export function newApiKey(isTest: boolean): string {
-  return `${isTest ? TEST_PREFIX : ''}${randomBytes(API_KEY_BYTES).toString('hex')}`;
-}
+import { keepPreviousSecret, lockProject, newApiKey, recordKeyEvent, requireRoomForKey } from './key-rows.js';
 
 /** A key as an operator sees it, without its secret. */
 export interface KeyView {
@@ -73,9 +57,6 @@ const VIEW = `SELECT id, project_id, id = project_id AS is_primary, name, scopes
     created_at, last_used_at, CASE WHEN previous_until > clock_timestamp() THEN previous_until END AS previous_until, revoked_at
   FROM api_key`;
 
-/** The lock on the project's row serializes concurrent creations of its keys. */
-export const LOCK_PROJECT = `SELECT test FROM project WHERE id = $1 FOR NO KEY UPDATE`;
-
 /** Counts the keys made in 24 hours, including those revoked since. */
 const MADE_LATELY = `SELECT count(*)::int AS made FROM api_key
   WHERE project_id = $1 AND id <> project_id AND created_at > clock_timestamp() - interval '1 day'`;
@@ -83,34 +64,11 @@ const MADE_LATELY = `SELECT count(*)::int AS made FROM api_key
 const LOCK_UNREVOKED = `SELECT (SELECT p.test FROM project p WHERE p.id = k.project_id) FROM api_key k
   WHERE k.id = $1 AND k.revoked_at IS NULL FOR NO KEY UPDATE`;
 
-/**
- * Makes the present secret the previous one for as long as both verify. A trigger stores it
- * (sql/functions/keep_previous_key.sql), so that a rotation needs no read access to it.
- */
-export const KEEP_PREVIOUS = `UPDATE api_key
-    SET previous_until = CASE WHEN $2 > 0 AND revoked_at IS NULL THEN clock_timestamp() + make_interval(secs => $2) END,
-        revoked_at = NULL
-  WHERE id = $1 RETURNING id`;
-
-/** Writes a key's event into its project's log, with the key's present state and without its secrets. */
-const INSERT_EVENT = `INSERT INTO event (project_id, type, snapshot)
-  SELECT project_id, $2, json_build_object('key', json_build_object('id', id, 'name', name, 'is_primary', id = project_id,
-           'scopes', scopes, 'previous_until', previous_until)) FROM api_key WHERE id = $1`;
-
-export async function recordKeyEvent(
-  tx: Queryable,
-  id: string,
-  what: 'created' | 'rotated' | 'revoked',
-): Promise<void> {
-  await tx.query(INSERT_EVENT, [id, `key.${what}`]);
-}
-
 @Injectable()
 export class ApiKeys {
   constructor(
     private readonly database: Database,
     private readonly sealers: Sealers,
-    @InjectRepository(ApiKey) private readonly keys: Repository<ApiKey>,
   ) {}
 
   /** Returns the project's active keys, the primary first; with `isAll` also the revoked ones. */
@@ -152,15 +110,8 @@ export class ApiKeys {
     const id = randomUUID();
     const seals = await this.sealers.sealing('api-key');
     const apiKey = await this.database.transaction(async (tx) => {
-      const [project] = await tx.query<{ test: boolean }>(LOCK_PROJECT, [projectId]);
-      if (project === undefined)
-        throw new OperatorError(
-          `There is no project ${projectId}. \`project list\` shows the projects.`,
-          1,
-          'NOT_FOUND',
-        );
-      const count = await tx.repository(ApiKey).countBy({ projectId, revokedAt: IsNull() });
-      if (count >= KEYS_MAX) throw tooManyKeys();
+      const project = await lockProject(tx, projectId);
+      await requireRoomForKey(tx, projectId, id);
       const [today] = await tx.query<{ made: number }>(MADE_LATELY, [projectId]);
       if (today === undefined || today.made >= KEYS_PER_DAY) throw tooManyMade();
       const made = newApiKey(project.test);
@@ -186,7 +137,7 @@ export class ApiKeys {
       if (key === undefined)
         throw new OperatorError('This key is permanently revoked. `keys create` creates another one.', 1);
       const apiKey = newApiKey(key.test);
-      await tx.query(KEEP_PREVIOUS, [id, overlapSec]);
+      await keepPreviousSecret(tx, id, overlapSec);
       await change(tx, id, { sealed: seals.seal(Buffer.from(apiKey), id) });
       await recordAct(tx, act, { action: 'key.rotate', subject: projectId, detail: { key: id, overlapSec } });
       await recordKeyEvent(tx, id, 'rotated');
@@ -222,27 +173,12 @@ export class ApiKeys {
 
   /** Reseals every key except the primaries, and the previous secrets of all. Only counts them unless `isReplacing`. */
   async resealKeys(isReplacing: boolean): Promise<ResealCount> {
+    const present = secretsIn(this.database, 'api_key', 'sealed', 'id <> project_id');
+    const previous = secretsIn(this.database, 'api_key', 'previous_sealed');
     return addCounts([
-      await reseal(this.secretsOf('sealed'), this.sealers.apiKey, isReplacing),
-      await reseal(this.secretsOf('previousSealed'), this.sealers.apiKey, isReplacing),
+      await reseal(present, this.sealers.apiKey, isReplacing),
+      await reseal(previous, this.sealers.apiKey, isReplacing),
     ]);
-  }
-
-  private secretsOf(column: 'sealed' | 'previousSealed'): SecretStore<string> {
-    return {
-      next: async (after) => {
-        const query = this.keys.createQueryBuilder('k').orderBy('k.id', 'ASC').take(RESEAL_BATCH);
-        query.where(column === 'sealed' ? 'k.id <> k.projectId' : { previousSealed: Not(IsNull()) });
-        if (after !== undefined) query.andWhere({ id: MoreThan(after) });
-        const found = await query.getMany();
-        return found.map((key) => ({ id: key.id, context: key.id, sealed: key[column] ?? key.sealed }));
-      },
-      replace: async ({ id, sealed: old }, sealed) =>
-        this.database.transaction(async (tx) => {
-          const unchanged = { id, [column]: Equal(old) };
-          return (await tx.repository(ApiKey).update(unchanged, { [column]: sealed })).affected === 1;
-        }),
-    };
   }
 }
 
@@ -269,11 +205,6 @@ function refuseConsoleKey(id: string, projectId: string): void {
     'This key pays for purchases in the console and signs nothing. An owner sets its cap in the settings of the project; revoking it ends such purchases.',
     2,
   );
-}
-
-export function tooManyKeys(): OperatorError {
-  const words = `A project can have at most ${KEYS_MAX.toString()} API keys. Revoke one first.`;
-  return new OperatorError(words, 1, 'LIMIT_REACHED');
 }
 
 function tooManyMade(): OperatorError {

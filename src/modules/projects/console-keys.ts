@@ -1,20 +1,17 @@
 /**
- * The key that pays for a project's purchases in the console. Its daily cap is the cap of all of them, and without one
- * nothing can be bought there. Its secret is known to no one: it signs no request.
+ * The key that pays for a project's purchases in the console. Its daily cap limits all of them together. Without the
+ * key, nothing can be bought there. Its secret is never shown, so it signs no request.
  */
 import { Injectable } from '@nestjs/common';
-import { IsNull } from 'typeorm';
 import { Sealers } from '../../platform/support/sealers.js';
-import { OperatorError } from '../../domain/operator-error.js';
-import { KEYS_MAX } from '../../domain/scopes.js';
 import type { Credits } from '../../domain/units.js';
 import { recordAct, type Author } from '../../platform/database/audit-log.js';
 import { Database } from '../../platform/database/database.js';
 import { ApiKey } from '../../platform/database/entities/api-key.entity.js';
-import { LOCK_PROJECT, newApiKey, recordKeyEvent, tooManyKeys } from './api-keys.js';
 import { consoleKeyId } from './console-key-id.js';
+import { lockProject, newApiKey, recordKeyEvent, requireRoomForKey } from './key-rows.js';
 
-/** As lists of keys, order pages and the ledger show it. */
+/** The key's name in lists of keys, on order pages and in the ledger. */
 const NAME = 'Console purchases';
 
 @Injectable()
@@ -25,15 +22,14 @@ export class ConsoleKeys {
   ) {}
 
   /**
-   * Sets the most that purchases in the console may spend in a UTC day; undefined revokes the key, which ends them.
-   * Throws OperatorError without a project, and for an eleventh key.
+   * Sets the credits that purchases in the console may spend in a UTC day. Undefined revokes the key, which ends such
+   * purchases. Throws OperatorError if the project does not exist, and for an eleventh key.
    */
   async setCap(projectId: string, cap: Credits | undefined, act: Author): Promise<void> {
     const id = consoleKeyId(projectId);
     const seals = await this.sealers.sealing('api-key');
     await this.database.transaction(async (tx) => {
-      const [project] = await tx.query<{ test: boolean }>(LOCK_PROJECT, [projectId]);
-      if (project === undefined) throw new OperatorError(`There is no project ${projectId}.`, 1, 'NOT_FOUND');
+      const project = await lockProject(tx, projectId);
       const keys = tx.repository(ApiKey);
       const known = await keys.findOne({ select: { id: true, revokedAt: true }, where: { id } });
       const isOpen = known?.revokedAt === null;
@@ -52,8 +48,7 @@ export class ConsoleKeys {
         await keys.update({ id }, { dailyCapCredits: cap });
         return;
       }
-      const count = await keys.countBy({ projectId, revokedAt: IsNull() });
-      if (count >= KEYS_MAX) throw tooManyKeys();
+      await requireRoomForKey(tx, projectId, id);
       if (known === null) {
         const sealed = seals.seal(Buffer.from(newApiKey(project.test)), id);
         await keys.insert({ id, projectId, name: NAME, scopes: ['order'], sealed, dailyCapCredits: cap });

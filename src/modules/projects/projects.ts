@@ -4,20 +4,24 @@
  */
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { InjectRepository } from '@nestjs/typeorm';
-import { Equal, IsNull, MoreThan, Not, Repository } from 'typeorm';
+import type { Repository } from 'typeorm';
 import { Ledger, type BillingTerms } from '../billing/ledger.js';
 import { DepositAddresses } from '../deposits/deposit-addresses.js';
 import type { Credits } from '../../domain/units.js';
-import { KEYS_MAX, type SignatureSchemes } from '../../domain/scopes.js';
-import { KEEP_PREVIOUS, LOCK_PROJECT, newApiKey, recordKeyEvent, tooManyKeys } from './api-keys.js';
+import type { SignatureSchemes } from '../../domain/scopes.js';
+import {
+  keepPreviousSecret,
+  lockProject,
+  newApiKey,
+  noSuchProject,
+  recordKeyEvent,
+  requireRoomForKey,
+} from './key-rows.js';
 import { Sealers } from '../../platform/support/sealers.js';
 import { recordAct, type Author } from '../../platform/database/audit-log.js';
 import { Database, type Transaction } from '../../platform/database/database.js';
-import { ApiKey } from '../../platform/database/entities/api-key.entity.js';
 import { Project } from '../../platform/database/entities/project.entity.js';
-import { reseal, RESEAL_BATCH, type ResealCount, type SecretStore } from '../../platform/database/resealing.js';
-import { OperatorError } from '../../domain/operator-error.js';
+import { reseal, secretsIn, type ResealCount } from '../../platform/database/resealing.js';
 
 /** A project with its terms, as an operator sees it. */
 export interface ProjectView {
@@ -65,7 +69,6 @@ export interface ProjectOptions {
 const VIEW_COLUMNS = `p.id, p.name, a.frozen, p.test, a.is_postpaid, a.balance_credits, a.floor_credits, a.daily_cap_credits,
   a.low_balance_credits, p.signature_schemes, p.require_idempotency_key, p.require_quote, p.allowed_sources, p.created_at, p.updated_at`;
 const PROJECTS_MAX = 10_000;
-const LOCK_NAME = `SELECT name FROM project WHERE id = $1 FOR NO KEY UPDATE`;
 
 @Injectable()
 export class Projects {
@@ -74,7 +77,6 @@ export class Projects {
     private readonly sealers: Sealers,
     private readonly ledger: Ledger,
     private readonly depositAddresses: DepositAddresses,
-    @InjectRepository(Project) private readonly projects: Repository<Project>,
   ) {}
 
   /** Creates a project with a new key and an empty account in one transaction. `isTest` can never change. */
@@ -145,12 +147,10 @@ export class Projects {
   async rotateKey(id: string, act: Author, overlapSec = 0): Promise<string> {
     const seals = await this.sealers.sealing('api-key');
     return this.database.transaction(async (tx) => {
-      const [project] = await tx.query<{ test: boolean }>(LOCK_PROJECT, [id]);
-      if (project === undefined) throw noSuchProject(id);
-      const others = await tx.repository(ApiKey).countBy({ projectId: id, id: Not(id), revokedAt: IsNull() });
-      if (others >= KEYS_MAX) throw tooManyKeys();
+      const project = await lockProject(tx, id);
+      await requireRoomForKey(tx, id, id);
       const apiKey = newApiKey(project.test);
-      await tx.query(KEEP_PREVIOUS, [id, overlapSec]);
+      await keepPreviousSecret(tx, id, overlapSec);
       // A trigger updates the primary's row from its project's.
       await change(tx, id, { apiKeySealed: seals.seal(Buffer.from(apiKey), id) });
       await recordAct(tx, act, { action: 'project.rotate-key', subject: id, detail: { overlapSec } });
@@ -162,8 +162,7 @@ export class Projects {
   /** Renames the project. Does nothing if it has this name. */
   async rename(id: string, name: string, act: Author): Promise<void> {
     await this.database.transaction(async (tx) => {
-      const [project] = await tx.query<{ name: string }>(LOCK_NAME, [id]);
-      if (project === undefined) throw noSuchProject(id);
+      const project = await lockProject(tx, id);
       if (project.name === name) return;
       await change(tx, id, { name });
       await recordAct(tx, act, { action: 'project.rename', subject: id, detail: { name, before: project.name } });
@@ -177,34 +176,14 @@ export class Projects {
     });
   }
 
-  /** Reseals every API key under the newest key. Only counts them unless `isReplacing`. */
+  /** Reseals every primary API key under the newest key. Only counts them unless `isReplacing`. */
   async resealKeys(isReplacing: boolean): Promise<ResealCount> {
-    const store: SecretStore<string> = {
-      next: async (after) => {
-        const found = await this.projects.find({
-          select: { id: true, apiKeySealed: true },
-          where: after === undefined ? {} : { id: MoreThan(after) },
-          order: { id: 'ASC' },
-          take: RESEAL_BATCH,
-        });
-        return found.map(({ id, apiKeySealed: sealed }) => ({ id, context: id, sealed }));
-      },
-      replace: async ({ id, sealed: old }, sealed) =>
-        this.database.transaction(async (tx) => {
-          const unchanged = { id, apiKeySealed: Equal(old) };
-          return (await tx.repository(Project).update(unchanged, { apiKeySealed: sealed })).affected === 1;
-        }),
-    };
-    return reseal(store, this.sealers.apiKey, isReplacing);
+    return reseal(secretsIn(this.database, 'project', 'api_key_sealed'), this.sealers.apiKey, isReplacing);
   }
 
   private async seal(id: string, apiKey: string): Promise<Buffer> {
     return (await this.sealers.sealing('api-key')).seal(Buffer.from(apiKey, 'utf8'), id);
   }
-}
-
-function noSuchProject(id: string): OperatorError {
-  return new OperatorError(`There is no project ${id}. \`project list\` shows the projects.`, 1, 'NOT_FOUND');
 }
 
 type Changes = Parameters<Repository<Project>['update']>[1];

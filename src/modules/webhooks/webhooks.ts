@@ -6,7 +6,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { Equal, IsNull, MoreThan, Not, Raw, Repository } from 'typeorm';
+import { IsNull, Raw, Repository } from 'typeorm';
 import { Sealers } from '../../platform/support/sealers.js';
 import { Config } from '../../platform/config/config.js';
 import { ApiError, invalidField } from '../../domain/errors.js';
@@ -16,13 +16,7 @@ import type { Witness } from '../../platform/database/audit-log.js';
 import { Database, type Transaction } from '../../platform/database/database.js';
 import { WebhookEndpoint, type DisabledReason } from '../../platform/database/entities/webhook-endpoint.entity.js';
 import { WebhookState } from '../../platform/database/entities/webhook-state.entity.js';
-import {
-  addCounts,
-  RESEAL_BATCH,
-  reseal,
-  type ResealCount,
-  type SecretStore,
-} from '../../platform/database/resealing.js';
+import { addCounts, reseal, secretsIn, type ResealCount } from '../../platform/database/resealing.js';
 import { AddressRules } from './address-rules.js';
 import { countChange, isReportedNow, isWithin, lockCounts } from './webhook-acts.js';
 
@@ -213,27 +207,12 @@ export class Webhooks {
 
   /** Reseals every secret under the newest key. Only counts them unless `isReplacing`. */
   async resealSecrets(isReplacing: boolean): Promise<ResealCount> {
+    const present = secretsIn(this.database, 'webhook_endpoint', 'secret_sealed');
+    const previous = secretsIn(this.database, 'webhook_endpoint', 'previous_secret_sealed');
     return addCounts([
-      await reseal(this.secretsOf('secretSealed'), this.sealers.webhookSecret, isReplacing),
-      await reseal(this.secretsOf('previousSecretSealed'), this.sealers.webhookSecret, isReplacing),
+      await reseal(present, this.sealers.webhookSecret, isReplacing),
+      await reseal(previous, this.sealers.webhookSecret, isReplacing),
     ]);
-  }
-
-  private secretsOf(column: 'secretSealed' | 'previousSecretSealed'): SecretStore<string> {
-    return {
-      next: async (after) => {
-        const query = this.endpoints.createQueryBuilder('e').orderBy('e.id', 'ASC').take(RESEAL_BATCH);
-        query.where({ [column]: Not(IsNull()) });
-        if (after !== undefined) query.andWhere({ id: MoreThan(after) });
-        const found = await query.getMany();
-        return found.flatMap(({ id, [column]: sealed }) => (sealed === null ? [] : [{ id, context: id, sealed }]));
-      },
-      replace: async ({ id, sealed: old }, sealed) =>
-        this.database.transaction(async (tx) => {
-          const unchanged = { id, [column]: Equal(old) };
-          return (await tx.repository(WebhookEndpoint).update(unchanged, { [column]: sealed })).affected === 1;
-        }),
-    };
   }
 
   /** Runs `work` under the lock of the endpoint's row. */

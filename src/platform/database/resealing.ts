@@ -1,5 +1,6 @@
 /** Reseals secrets while the service runs. Plain text exists only in memory. */
 import type { Sealer } from '../support/seal.js';
+import type { Queryable } from './database.js';
 
 export interface SealedSecret<Id> {
   readonly id: Id;
@@ -40,6 +41,20 @@ export interface KindCount extends ResealCount {
 
 /** Small enough that no batch holds a connection for long. */
 export const RESEAL_BATCH = 100;
+
+/**
+ * Returns the store of the secrets in one column. The table's id must be a uuid, and the context of each seal.
+ * `CONDITION`: SQL for the rows to include.
+ */
+export function secretsIn(database: Queryable, TABLE: string, COLUMN: string, CONDITION = 'true'): SecretStore<string> {
+  const next = `SELECT id, id AS context, ${COLUMN} AS sealed FROM ${TABLE}
+    WHERE ${COLUMN} IS NOT NULL AND ${CONDITION} AND ($1::uuid IS NULL OR id > $1) ORDER BY id LIMIT $2`;
+  const replace = `UPDATE ${TABLE} SET ${COLUMN} = $3 WHERE id = $1 AND ${COLUMN} = $2 RETURNING id`;
+  return {
+    next: async (after) => database.query<SealedSecret<string>>(next, [after ?? null, RESEAL_BATCH]),
+    replace: async ({ id, sealed: old }, sealed) => (await database.query(replace, [id, old, sealed])).length === 1,
+  };
+}
 
 /** Seals every secret of the store under the newest key of `sealer`. Unless `isReplacing`, only counts. */
 export async function reseal<Id>(store: SecretStore<Id>, sealer: Sealer, isReplacing: boolean): Promise<ResealCount> {

@@ -11,23 +11,15 @@ import { PoolWallets } from '../../../src/modules/pool/pool-wallets.js';
 import { ApiKeys } from '../../../src/modules/projects/api-keys.js';
 import { Projects } from '../../../src/modules/projects/projects.js';
 import type { Database } from '../../../src/platform/database/database.js';
-import { ApiKey } from '../../../src/platform/database/entities/api-key.entity.js';
 import { CreditEntry } from '../../../src/platform/database/entities/credit-entry.entity.js';
 import { DepositAddress } from '../../../src/platform/database/entities/deposit-account.entity.js';
 import { PoolWallet } from '../../../src/platform/database/entities/pool-wallet.entity.js';
-import { Project } from '../../../src/platform/database/entities/project.entity.js';
 
 export const ledgerOn = (database: Database): Ledger =>
   new Ledger(database, database.source.getRepository(CreditEntry));
 
 export const projectsOn = (database: Database, app: INestApplicationContext): Projects =>
-  new Projects(
-    database,
-    app.get(Sealers),
-    ledgerOn(database),
-    depositsOn(database, app),
-    database.source.getRepository(Project),
-  );
+  new Projects(database, app.get(Sealers), ledgerOn(database), depositsOn(database, app));
 
 /** Returns the service of deposit addresses. It assigns none when `app` has no deposit key. */
 export const depositsOn = (database: Database, app: INestApplicationContext): DepositAddresses =>
@@ -40,7 +32,7 @@ export const depositsOn = (database: Database, app: INestApplicationContext): De
   );
 
 export const apiKeysOn = (database: Database, app: INestApplicationContext): ApiKeys =>
-  new ApiKeys(database, app.get(Sealers), database.source.getRepository(ApiKey));
+  new ApiKeys(database, app.get(Sealers));
 
 export const walletsOn = (database: Database, app: INestApplicationContext): PoolWallets => {
   const wallets = database.source.getRepository(PoolWallet);
