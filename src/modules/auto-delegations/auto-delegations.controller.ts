@@ -3,6 +3,7 @@ import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put, Query, Res }
 import { EmptyBody } from '../../platform/http/body/empty-body.js';
 import type { Response } from 'express';
 import { nonceOf } from '../auth/nonces.js';
+import { pageBody, type PageBody } from '../../domain/page.js';
 import { longestDurationSec } from '../../domain/price.js';
 import { energy } from '../../domain/units.js';
 import { LIMIT_DEFAULT } from '../../platform/http/body/page-query.js';
@@ -20,7 +21,6 @@ import {
   levelsOf,
   termsOf,
   type AutoDelegationBody,
-  type AutoDelegationPageBody,
   type DurationCosts,
   type PricedAutoDelegationBody,
 } from './auto-delegations.dto.js';
@@ -73,13 +73,10 @@ export class AutoDelegationsController {
   async list(
     @Caller() { project }: Caller,
     @Query() { status, limit, cursor }: AutoDelegationListQuery,
-  ): Promise<AutoDelegationPageBody> {
+  ): Promise<PageBody<AutoDelegationBody>> {
     const request = { projectId: project.id, status, limit: Number(limit ?? LIMIT_DEFAULT), cursor };
-    const { items, nextCursor } = await this.listQueue.run(project.id, () => this.autoDelegations.page(request));
-    return {
-      items: items.map(({ row, shown }) => autoDelegationBody(row, shown)),
-      ...(nextCursor !== undefined && { next_cursor: nextCursor }),
-    };
+    const page = await this.listQueue.run(project.id, () => this.autoDelegations.page(request));
+    return pageBody(page, ({ row, shown }) => autoDelegationBody(row, shown));
   }
 
   @Get(':address')

@@ -207,11 +207,6 @@ export interface DurationCosts extends Partial<FeeLimitMembers> {
 
 export type PricedAutoDelegationBody = AutoDelegationBody & AutoDelegationCosts & DurationCosts;
 
-export interface AutoDelegationPageBody {
-  readonly items: readonly AutoDelegationBody[];
-  readonly next_cursor?: string;
-}
-
 /** The moment at which a row is shown: by the service's clock, and by the chain's clock if known. */
 export interface Shown {
   readonly at: Date;

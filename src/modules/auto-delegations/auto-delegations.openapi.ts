@@ -11,13 +11,13 @@ import {
   type Parameter,
 } from '../../platform/http/openapi/openapi.js';
 import { EmptyBody } from '../../platform/http/body/empty-body.js';
+import type { PageBody } from '../../domain/page.js';
 import { feeLimitCappedSchema } from '../quotes/quote.openapi.js';
 import {
   AUTO_DELEGATION_STATUSES,
   AutoDelegationListQuery,
   AutoDelegationRequest,
   type AutoDelegationBody,
-  type AutoDelegationPageBody,
   type DurationCost,
   type PricedAutoDelegationBody,
 } from './auto-delegations.dto.js';
@@ -261,7 +261,7 @@ export function describeAutoDelegationList(): Operation {
       200: {
         description: 'A page.',
         schemaName: 'AutoDelegationPage',
-        schema: answerSchema<AutoDelegationPageBody>({
+        schema: answerSchema<PageBody<AutoDelegationBody>>({
           items: always({ type: 'array', items: { $ref: '#/components/schemas/AutoDelegation' } }),
           next_cursor: sometimes(textSchema('The cursor of the next page. Absent on the last page.', 'YTE3')),
         }),

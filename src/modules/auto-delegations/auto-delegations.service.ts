@@ -8,6 +8,7 @@ import { addressFault } from '../../platform/chain/address.js';
 import { TronClient } from '../../platform/chain/tron.client.js';
 import { Config } from '../../platform/config/config.js';
 import { cursorAt, idIn } from '../../domain/cursor.js';
+import { cutPage, type ListPage } from '../../domain/page.js';
 import { ApiError, invalidField, invariant } from '../../domain/errors.js';
 import type { Credits, Energy } from '../../domain/units.js';
 import { ReceiverCheck } from '../orders/receiver.js';
@@ -25,12 +26,6 @@ const COUNTING = 4203;
 export interface ShownAutoDelegation {
   readonly row: AutoDelegationJson;
   readonly shown: Shown;
-}
-
-export interface AutoDelegationPage {
-  readonly items: readonly ShownAutoDelegation[];
-  /** Undefined on the last page. */
-  readonly nextCursor: string | undefined;
 }
 
 /** Terms that may be set. */
@@ -171,15 +166,13 @@ export class AutoDelegations {
   }
 
   /** Returns the newest, after the page that ended at `cursor`. Throws 400 INVALID_REQUEST for a foreign cursor. */
-  async page({ projectId, status, limit, cursor }: PageRequest): Promise<AutoDelegationPage> {
+  async page({ projectId, status, limit, cursor }: PageRequest): Promise<ListPage<ShownAutoDelegation>> {
     const before = cursor === undefined ? null : idIn('a', cursor, 'auto-delegations');
     const chainAt = this.chainNow();
     const params = [projectId, before, status ?? null, chainAt ?? null, limit + 1];
     const found = await this.database.query<Found>(LIST, params);
-    const items = found.slice(0, limit).map(({ row, now }) => ({ row, shown: { at: now, chainAt } }));
-    const last = items.at(-1);
-    const isLast = found.length <= limit || last === undefined;
-    return { items, nextCursor: isLast ? undefined : cursorAt('a', last.row.id) };
+    const rows = found.map(({ row, now }) => ({ row, shown: { at: now, chainAt } }));
+    return cutPage(rows, limit, ({ row }) => cursorAt('a', row.id));
   }
 
   /** Returns the newest addresses with purchases charged to an API key, and their total number. */

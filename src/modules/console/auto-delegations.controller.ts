@@ -10,6 +10,7 @@ import {
 } from '../auto-delegations/auto-delegations.dto.js';
 import { AutoDelegations, type ShownAutoDelegation } from '../auto-delegations/auto-delegations.service.js';
 import { ApiError } from '../../domain/errors.js';
+import { pageBody } from '../../domain/page.js';
 import { longestDurationSec } from '../../domain/price.js';
 import { credits } from '../../domain/units.js';
 import { IsInteger } from '../../platform/http/body/member-rules.js';
@@ -57,10 +58,7 @@ export class AutoDelegationPagesController {
   async list(@Param('project_id') project: string, @Query() query: AutoQuery): Promise<Page<AutoDelegationShape>> {
     const { status, cursor } = query;
     const page = await this.autoDelegations.page({ projectId: project, status, limit: limitOf(query), cursor });
-    return {
-      items: page.items.map(({ row, shown }) => autoDelegationShape(row, shown)),
-      ...(page.nextCursor !== undefined && { next_cursor: page.nextCursor }),
-    };
+    return pageBody(page, ({ row, shown }) => autoDelegationShape(row, shown));
   }
 
   @Post('preview')

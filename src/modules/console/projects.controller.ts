@@ -4,6 +4,7 @@ import { Ledger, type BillingTerms } from '../billing/ledger.js';
 import { ConsoleConfig } from '../../platform/config/console-config.js';
 import { DepositAddresses } from '../deposits/deposit-addresses.js';
 import { cursorAt, placeIn, unknownCursor } from '../../domain/cursor.js';
+import { cutPage, pageBody } from '../../domain/page.js';
 import { invalidField } from '../../domain/errors.js';
 import { credits } from '../../domain/units.js';
 import { AuditLog } from '../../platform/database/audit-log.js';
@@ -74,9 +75,10 @@ export class ProjectsController {
     const { name, state, cursor } = query;
     const limit = limitOf(query);
     const views = await this.projects.page({ name, state, after: placeOf(cursor) }, limit + 1);
-    const items = views.slice(0, limit).map(projectLine);
-    const last = items.at(-1);
-    return { items, ...(views.length > limit && last !== undefined && { next_cursor: cursorAt('p', last.id) }) };
+    return pageBody(
+      cutPage(views, limit, ({ id }) => cursorAt('p', id)),
+      projectLine,
+    );
   }
 
   @Get(':id')

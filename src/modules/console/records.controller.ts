@@ -4,11 +4,12 @@ import type { Response } from 'express';
 import type { CsvCell } from '../../platform/support/csv.js';
 import { momentOf } from '../../domain/moment.js';
 import { ApiError } from '../../domain/errors.js';
+import { pageBody } from '../../domain/page.js';
 import { PageQuery } from '../../platform/http/body/page-query.js';
 import { writePages } from '../../platform/http/pipeline/written-pages.js';
 import { ConsoleConfig } from '../../platform/config/console-config.js';
 import { RequestHistory } from '../requests/request-history.js';
-import { refusedPageBody } from '../requests/requests.dto.js';
+import { refusedRequestBody } from '../requests/requests.dto.js';
 import type { EntryRow } from '../statements/entry-rows.js';
 import { LedgerList } from '../statements/ledger-list.js';
 import { Replica } from '../../platform/database/replica.js';
@@ -58,8 +59,7 @@ export class RecordsController {
   @Get('ledger')
   @Authority(READS)
   async entries(@Param('project_id') project: string, @Query() query: LedgerListQuery): Promise<Page<LedgerLine>> {
-    const { items, nextCursor } = await this.ledger.page(project, spanOf(query), limitOf(query), query.cursor);
-    return { items: items.map(ledgerLine), ...(nextCursor !== undefined && { next_cursor: nextCursor }) };
+    return pageBody(await this.ledger.page(project, spanOf(query), limitOf(query), query.cursor), ledgerLine);
   }
 
   @Get('ledger.csv')
@@ -88,7 +88,7 @@ export class RecordsController {
   @Get('requests')
   @Authority(READS)
   async refused(@Param('project_id') project: string, @Query() query: SimpleQuery): Promise<Page<RefusedShape>> {
-    return refusedPageBody(await this.requestHistory.list(project, limitOf(query), query.cursor));
+    return pageBody(await this.requestHistory.list(project, limitOf(query), query.cursor), refusedRequestBody);
   }
 
   @Get('audit')

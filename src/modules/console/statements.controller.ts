@@ -3,6 +3,7 @@ import { Controller, Get, Param, Query, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { ConsoleConfig } from '../../platform/config/console-config.js';
 import { PageQuery } from '../../platform/http/body/page-query.js';
+import { pageBody } from '../../domain/page.js';
 import { writePages } from '../../platform/http/pipeline/written-pages.js';
 import type { LedgerStatement } from '../../platform/database/entities/statement.entity.js';
 import { forPeople } from '../../platform/support/csv.js';
@@ -40,8 +41,7 @@ export class StatementPagesController {
   @Get('statements')
   @Authority(READS)
   async list(@Param('project_id') project: string, @Query() query: StatementsQuery): Promise<Page<StatementLine>> {
-    const { items, nextCursor } = await this.statementList.page(project, limitOf(query), query.cursor);
-    return { items: items.map(statementLine), ...(nextCursor !== undefined && { next_cursor: nextCursor }) };
+    return pageBody(await this.statementList.page(project, limitOf(query), query.cursor), statementLine);
   }
 
   @Get('statements/:file')

@@ -4,6 +4,7 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { LessThan, Repository } from 'typeorm';
 import type { DepositStatus } from '../../domain/deposit-state.js';
 import { cursorAt, idIn } from '../../domain/cursor.js';
+import { cutPage, type ListPage } from '../../domain/page.js';
 import { Database } from '../../platform/database/database.js';
 import { Deposit } from '../../platform/database/entities/deposit.entity.js';
 import { Replica } from '../../platform/database/replica.js';
@@ -12,12 +13,6 @@ import { withReturns, type ListedDeposit } from './deposit-return-states.js';
 export interface DepositFilter {
   readonly merchant?: string;
   readonly status?: DepositStatus;
-}
-
-export interface DepositPage {
-  readonly items: readonly Deposit[];
-  /** Undefined on the last page. */
-  readonly nextCursor: string | undefined;
 }
 
 @Injectable()
@@ -37,13 +32,11 @@ export class DepositList {
    * Returns the newest deposits of a project, after the page that ended at `cursor`. Throws 400 INVALID_REQUEST for a
    * foreign cursor.
    */
-  async page(filter: DepositFilter, limit: number, cursor: string | undefined): Promise<DepositPage> {
+  async page(filter: DepositFilter, limit: number, cursor: string | undefined): Promise<ListPage<Deposit>> {
     return this.replica.page(cursor, async (on, after) => {
       const before = after === undefined ? undefined : idIn('d', after, 'deposits');
       const rows = await newest(on.repository(Deposit), filter, limit + 1, before);
-      const items = rows.slice(0, limit);
-      const last = items.at(-1);
-      return { items, nextCursor: rows.length > limit && last !== undefined ? cursorAt('d', last.id) : undefined };
+      return cutPage(rows, limit, ({ id }) => cursorAt('d', id));
     });
   }
 }

@@ -1,6 +1,7 @@
 /** Routes of deposits. Contains no business logic. */
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiError } from '../../domain/errors.js';
+import { pageBody, type PageBody } from '../../domain/page.js';
 import { LIMIT_DEFAULT } from '../../platform/http/body/page-query.js';
 import { Describe } from '../../platform/http/openapi/openapi.js';
 import { ListQueue } from '../../platform/http/pipeline/list-queue.js';
@@ -9,7 +10,13 @@ import { RouteOptionsOf } from '../../platform/http/pipeline/route-options.js';
 import { DepositAddresses } from './deposit-addresses.js';
 import { DepositList } from './deposit-list.js';
 import { DepositTerms } from './deposit-terms.js';
-import { depositPageBody, DepositListQuery, type DepositAddressBody, type DepositPageBody } from './deposits.dto.js';
+import {
+  depositBody,
+  depositJsonOf,
+  DepositListQuery,
+  type DepositAddressBody,
+  type DepositBody,
+} from './deposits.dto.js';
 import { describeDepositAddress, describeDepositList } from './deposits.openapi.js';
 
 @Controller('v1/deposits')
@@ -41,9 +48,10 @@ export class DepositsController {
   async list(
     @Caller() { project }: Caller,
     @Query() { status, limit, cursor }: DepositListQuery,
-  ): Promise<DepositPageBody> {
+  ): Promise<PageBody<DepositBody>> {
     const filter = { merchant: project.id, ...(status !== undefined && { status }) };
     const rows = Number(limit ?? LIMIT_DEFAULT);
-    return depositPageBody(await this.listQueue.run(project.id, () => this.depositList.page(filter, rows, cursor)));
+    const page = await this.listQueue.run(project.id, () => this.depositList.page(filter, rows, cursor));
+    return pageBody(page, (deposit) => depositBody(depositJsonOf(deposit)));
   }
 }

@@ -5,7 +5,6 @@ import { rateE8, toJsonInteger } from '../../domain/units.js';
 import type { Deposit } from '../../platform/database/entities/deposit.entity.js';
 import { Parameter } from '../../platform/http/body/member-rules.js';
 import { PageQuery } from '../../platform/http/body/page-query.js';
-import type { DepositPage } from './deposit-list.js';
 
 export const DEPOSIT_STATUSES = Object.keys(DEPOSIT_TRANSITIONS) as readonly DepositStatus[];
 
@@ -34,11 +33,6 @@ export interface DepositAddressBody {
   readonly address: string;
   readonly network: string;
   readonly accepts: readonly AcceptedAsset[];
-}
-
-export interface DepositPageBody {
-  readonly items: readonly DepositBody[];
-  readonly next_cursor?: string;
 }
 
 /** A deposit as the database renders it to JSON: amounts are strings. */
@@ -94,13 +88,6 @@ export function depositBody(deposit: DepositJson): DepositBody {
     ...(credits !== null && { credits: toJsonInteger(BigInt(credits)) }),
     block_number: toJsonInteger(BigInt(deposit.block_number)),
     block_timestamp: new Date(deposit.block_at).toISOString(),
-  };
-}
-
-export function depositPageBody({ items, nextCursor }: DepositPage): DepositPageBody {
-  return {
-    items: items.map((deposit) => depositBody(depositJsonOf(deposit))),
-    ...(nextCursor !== undefined && { next_cursor: nextCursor }),
   };
 }
 

@@ -1,5 +1,6 @@
 /** OpenAPI description of the deposit routes. */
 import { DEPOSIT_ASSETS } from '../../domain/deposit-state.js';
+import type { PageBody } from '../../domain/page.js';
 import {
   always,
   answerSchema,
@@ -16,7 +17,6 @@ import {
   type AcceptedAsset,
   type DepositAddressBody,
   type DepositBody,
-  type DepositPageBody,
 } from './deposits.dto.js';
 
 export const DEPOSIT_ANSWER = answerSchema<DepositBody>({
@@ -127,7 +127,7 @@ export function describeDepositList(): Operation {
       200: {
         description: 'A page.',
         schemaName: 'DepositPage',
-        schema: answerSchema<DepositPageBody>({
+        schema: answerSchema<PageBody<DepositBody>>({
           items: always({ type: 'array', items: DEPOSIT_ANSWER }),
           next_cursor: sometimes(textSchema('The cursor of the next page. Absent on the last page.', 'ZDE3')),
         }),

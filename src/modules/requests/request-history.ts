@@ -1,11 +1,13 @@
 /** Reads the request log of a project: refused requests of the last days, with reasons. */
 import { Injectable } from '@nestjs/common';
 import { cursorAt, idIn } from '../../domain/cursor.js';
+import { cutPage, type ListPage } from '../../domain/page.js';
 import { Replica } from '../../platform/database/replica.js';
 import { REQUESTS_KEPT_DAYS } from './retention.js';
 
 /** A refused request as its project sees it. */
 export interface RefusedRequestView {
+  readonly id: bigint;
   readonly at: Date;
   readonly request_id: string;
   readonly method: string;
@@ -17,12 +19,6 @@ export interface RefusedRequestView {
   /** Null if the signing key is unknown. */
   readonly key: string | null;
   readonly omitted: number;
-}
-
-export interface RefusedPage {
-  readonly items: readonly RefusedRequestView[];
-  /** Undefined on the last page. */
-  readonly nextCursor: string | undefined;
 }
 
 const ID_MAX = 9_223_372_036_854_775_807n;
@@ -40,16 +36,11 @@ export class RequestHistory {
   constructor(private readonly replica: Replica) {}
 
   /** Returns the newest refusals after `cursor`. Throws 400 INVALID_REQUEST for an invalid cursor. */
-  async list(projectId: string, limit: number, cursor: string | undefined): Promise<RefusedPage> {
+  async list(projectId: string, limit: number, cursor: string | undefined): Promise<ListPage<RefusedRequestView>> {
     return this.replica.page(cursor, async (on, after) => {
       const params = [projectId, after === undefined ? ID_MAX : idIn('r', after, 'requests'), limit + 1];
-      const rows = await on.query<RefusedRequestView & { readonly id: bigint }>(LIST, params);
-      const shown = rows.slice(0, limit);
-      const last = shown.at(-1);
-      return {
-        items: shown.map(({ id: _, ...view }) => view),
-        nextCursor: rows.length > limit && last !== undefined ? cursorAt('r', last.id) : undefined,
-      };
+      const rows = await on.query<RefusedRequestView>(LIST, params);
+      return cutPage(rows, limit, ({ id }) => cursorAt('r', id));
     });
   }
 }

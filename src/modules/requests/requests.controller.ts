@@ -6,7 +6,8 @@ import { ListQueue } from '../../platform/http/pipeline/list-queue.js';
 import { Caller } from '../../platform/http/pipeline/request-context.js';
 import { RouteOptionsOf } from '../../platform/http/pipeline/route-options.js';
 import { RequestHistory } from './request-history.js';
-import { refusedPageBody, RequestListQuery, type RefusedPageBody } from './requests.dto.js';
+import { pageBody, type PageBody } from '../../domain/page.js';
+import { refusedRequestBody, RequestListQuery, type RefusedRequestBody } from './requests.dto.js';
 import { describeRequestList } from './requests.openapi.js';
 
 @Controller('v1/requests')
@@ -19,8 +20,12 @@ export class RequestsController {
   @Get()
   @RouteOptionsOf({ scope: 'read', budget: 'general' })
   @Describe(describeRequestList)
-  async list(@Caller() { project }: Caller, @Query() { limit, cursor }: RequestListQuery): Promise<RefusedPageBody> {
+  async list(
+    @Caller() { project }: Caller,
+    @Query() { limit, cursor }: RequestListQuery,
+  ): Promise<PageBody<RefusedRequestBody>> {
     const rows = Number(limit ?? LIMIT_DEFAULT);
-    return refusedPageBody(await this.listQueue.run(project.id, () => this.history.list(project.id, rows, cursor)));
+    const page = await this.listQueue.run(project.id, () => this.history.list(project.id, rows, cursor));
+    return pageBody(page, refusedRequestBody);
   }
 }

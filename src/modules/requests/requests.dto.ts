@@ -1,6 +1,6 @@
 /** Requests and answers of GET /v1/requests. */
 import { PageQuery } from '../../platform/http/body/page-query.js';
-import type { RefusedPage } from './request-history.js';
+import type { RefusedRequestView } from './request-history.js';
 
 export class RequestListQuery extends PageQuery {}
 
@@ -17,19 +17,11 @@ export interface RefusedRequestBody {
   readonly omitted?: number;
 }
 
-export interface RefusedPageBody {
-  readonly items: readonly RefusedRequestBody[];
-  readonly next_cursor?: string;
-}
-
-export function refusedPageBody({ items, nextCursor }: RefusedPage): RefusedPageBody {
+export function refusedRequestBody({ id: _, at, key, omitted, ...rest }: RefusedRequestView): RefusedRequestBody {
   return {
-    items: items.map(({ at, key, omitted, ...rest }) => ({
-      at: at.toISOString(),
-      ...rest,
-      ...(key !== null && { key }),
-      ...(omitted > 0 && { omitted }),
-    })),
-    ...(nextCursor !== undefined && { next_cursor: nextCursor }),
+    at: at.toISOString(),
+    ...rest,
+    ...(key !== null && { key }),
+    ...(omitted > 0 && { omitted }),
   };
 }

@@ -8,7 +8,8 @@ import {
   timeSchema,
   type Operation,
 } from '../../platform/http/openapi/openapi.js';
-import { RequestListQuery, type RefusedPageBody, type RefusedRequestBody } from './requests.dto.js';
+import type { PageBody } from '../../domain/page.js';
+import { RequestListQuery, type RefusedRequestBody } from './requests.dto.js';
 
 const REFUSED: RefusedRequestBody = {
   at: '2026-11-20T12:00:00.000Z',
@@ -36,7 +37,7 @@ const REFUSED_ANSWER = answerSchema<RefusedRequestBody>({
   ),
 });
 
-const PAGE_ANSWER = answerSchema<RefusedPageBody>({
+const PAGE_ANSWER = answerSchema<PageBody<RefusedRequestBody>>({
   items: always({ type: 'array', items: REFUSED_ANSWER }),
   next_cursor: sometimes(textSchema('The cursor of the next page. Absent on the last page.', 'cjQ3MTE')),
 });

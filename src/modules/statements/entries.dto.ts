@@ -40,11 +40,6 @@ export interface EntryBody {
   readonly reference?: string;
 }
 
-export interface EntryPageBody {
-  readonly items: readonly EntryBody[];
-  readonly next_cursor?: string;
-}
-
 export function entryBody(row: EntryRow): EntryBody {
   const { order_key: orderKey, amount, txids } = row;
   const deposit = row.deposit_id ?? row.returned_id;

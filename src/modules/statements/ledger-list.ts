@@ -1,6 +1,7 @@
 /** Lists a project's ledger, newest first, in pages. The cost of a page depends only on its length. */
 import { Injectable } from '@nestjs/common';
 import { cursorAt, placeIn, unknownCursor } from '../../domain/cursor.js';
+import { cutPage, type ListPage } from '../../domain/page.js';
 import { Replica } from '../../platform/database/replica.js';
 import { ENTRIES, OF_ENTRY, OF_WHAT, type EntryRow } from './entry-rows.js';
 import { momentOf } from '../../domain/moment.js';
@@ -9,12 +10,6 @@ export interface LedgerFilter {
   /** Times in the format of `momentOf`: from the first inclusive, to the second exclusive. */
   readonly from?: string | undefined;
   readonly to?: string | undefined;
-}
-
-export interface EntryPage {
-  readonly items: readonly EntryRow[];
-  /** Undefined on the last page. */
-  readonly nextCursor: string | undefined;
 }
 
 /** The entry after which a page begins. */
@@ -43,19 +38,13 @@ export class LedgerList {
     { from, to }: LedgerFilter,
     limit: number,
     cursor: string | undefined,
-  ): Promise<EntryPage> {
+  ): Promise<ListPage<EntryRow>> {
     const end: Place = { at: to ?? 'infinity', id: 0n };
     return this.replica.page(cursor, async (on, after) => {
       const place = after === undefined ? end : earlier(readCursor(after), end);
       const params = [projectId, from ?? '-infinity', place.at, place.id, limit + 1];
       const rows = await on.query<EntryRow>(LEDGER_PAGE, params);
-      const items = rows.slice(0, limit);
-      const last = items.at(-1);
-      return {
-        items,
-        nextCursor:
-          rows.length > limit && last !== undefined ? cursorAt('l', `${last.at} ${last.id.toString()}`) : undefined,
-      };
+      return cutPage(rows, limit, ({ at, id }) => cursorAt('l', `${at} ${id.toString()}`));
     });
   }
 }

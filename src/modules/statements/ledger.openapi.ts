@@ -1,5 +1,6 @@
 /** OpenAPI description of the ledger. */
 import { DEPOSIT_ASSETS } from '../../domain/deposit-state.js';
+import type { PageBody } from '../../domain/page.js';
 import {
   always,
   answerSchema,
@@ -10,7 +11,7 @@ import {
   timeSchema,
   type Operation,
 } from '../../platform/http/openapi/openapi.js';
-import { ENTRY_KINDS, LedgerQuery, type EntryBody, type EntryPageBody } from './entries.dto.js';
+import { ENTRY_KINDS, LedgerQuery, type EntryBody } from './entries.dto.js';
 
 const KINDS = Object.entries(ENTRY_KINDS)
   .map(([kind, meaning]) => `\`${kind}\`: ${meaning}`)
@@ -74,7 +75,7 @@ export function describeLedger(): Operation {
       200: {
         description: 'A page.',
         schemaName: 'LedgerPage',
-        schema: answerSchema<EntryPageBody>({
+        schema: answerSchema<PageBody<EntryBody>>({
           items: always({ type: 'array', items: ENTRY_ANSWER }),
           next_cursor: sometimes(
             textSchema(

@@ -3,14 +3,9 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { LessThan, Repository } from 'typeorm';
 import { cursorAt, idIn } from '../../domain/cursor.js';
+import { cutPage, type ListPage } from '../../domain/page.js';
 import { LedgerStatement } from '../../platform/database/entities/statement.entity.js';
 import { Replica } from '../../platform/database/replica.js';
-
-export interface StatementPage {
-  readonly items: readonly LedgerStatement[];
-  /** Undefined on the last page. */
-  readonly nextCursor: string | undefined;
-}
 
 /** Digits of a statement's number, a Postgres integer. */
 const NUMBER_DIGITS = 9;
@@ -29,7 +24,7 @@ export class StatementList {
   }
 
   /** Returns the project's newest statements after `cursor`. Throws 400 INVALID_REQUEST for an invalid cursor. */
-  async page(projectId: string, limit: number, cursor: string | undefined): Promise<StatementPage> {
+  async page(projectId: string, limit: number, cursor: string | undefined): Promise<ListPage<LedgerStatement>> {
     return this.replica.page(cursor, async (on, after) => {
       const before =
         after === undefined ? {} : { number: LessThan(Number(idIn('s', after, 'statements', NUMBER_DIGITS))) };
@@ -38,9 +33,7 @@ export class StatementList {
         order: { number: 'DESC' },
         take: limit + 1,
       });
-      const items = rows.slice(0, limit);
-      const last = items.at(-1);
-      return { items, nextCursor: rows.length > limit && last !== undefined ? cursorAt('s', last.number) : undefined };
+      return cutPage(rows, limit, ({ number }) => cursorAt('s', number));
     });
   }
 

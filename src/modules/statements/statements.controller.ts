@@ -2,6 +2,7 @@ import { Controller, Get, Param, Query, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { Config } from '../../platform/config/config.js';
 import { ApiError } from '../../domain/errors.js';
+import { pageBody, type PageBody } from '../../domain/page.js';
 import { LIMIT_DEFAULT } from '../../platform/http/body/page-query.js';
 import { Describe } from '../../platform/http/openapi/openapi.js';
 import { ListQueue } from '../../platform/http/pipeline/list-queue.js';
@@ -11,14 +12,7 @@ import { writePages } from '../../platform/http/pipeline/written-pages.js';
 import type { LedgerStatement } from '../../platform/database/entities/statement.entity.js';
 import { StatementCsv } from './statement-csv.js';
 import { StatementList } from './statement-list.js';
-import {
-  jsonOf,
-  statementBody,
-  statementPageBody,
-  StatementListQuery,
-  type StatementBody,
-  type StatementPageBody,
-} from './statements.dto.js';
+import { jsonOf, statementBody, StatementListQuery, type StatementBody } from './statements.dto.js';
 import { describeStatement, describeStatementLines, describeStatementList } from './statements.openapi.js';
 
 @Controller('v1/statements')
@@ -40,11 +34,10 @@ export class StatementsController {
   async list(
     @Caller() { project }: Caller,
     @Query() { limit, cursor }: StatementListQuery,
-  ): Promise<StatementPageBody> {
+  ): Promise<PageBody<StatementBody>> {
     const rows = Number(limit ?? LIMIT_DEFAULT);
-    return statementPageBody(
-      await this.listQueue.run(project.id, () => this.statementList.page(project.id, rows, cursor)),
-    );
+    const page = await this.listQueue.run(project.id, () => this.statementList.page(project.id, rows, cursor));
+    return pageBody(page, (statement) => statementBody(jsonOf(statement)));
   }
 
   @Get(':number')

@@ -3,7 +3,6 @@ import { toJsonInteger } from '../../domain/units.js';
 import { PageQuery } from '../../platform/http/body/page-query.js';
 import type { LedgerStatement } from '../../platform/database/entities/statement.entity.js';
 import type { EntryKind } from './entries.dto.js';
-import type { StatementPage } from './statement-list.js';
 
 export class StatementListQuery extends PageQuery {}
 
@@ -37,11 +36,6 @@ export interface StatementBody {
   readonly closed_at: string;
 }
 
-export interface StatementPageBody {
-  readonly items: readonly StatementBody[];
-  readonly next_cursor?: string;
-}
-
 export function statementBody(statement: StatementJson): StatementBody {
   const { month } = statement;
   return {
@@ -61,13 +55,6 @@ export function statementBody(statement: StatementJson): StatementBody {
       adjustment: statement.adjustment_credits,
     },
     closed_at: new Date(statement.closed_at).toISOString(),
-  };
-}
-
-export function statementPageBody({ items, nextCursor }: StatementPage): StatementPageBody {
-  return {
-    items: items.map((statement) => statementBody(jsonOf(statement))),
-    ...(nextCursor !== undefined && { next_cursor: nextCursor }),
   };
 }
 

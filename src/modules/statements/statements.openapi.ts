@@ -12,7 +12,8 @@ import {
 import { headerSchema } from '../../platform/http/openapi/answer-headers.js';
 import { ENTRY_KINDS, type EntryKind } from './entries.dto.js';
 import { CSV_COLUMNS } from './statement-csv.js';
-import { StatementListQuery, type StatementBody, type StatementPageBody } from './statements.dto.js';
+import type { PageBody } from '../../domain/page.js';
+import { StatementListQuery, type StatementBody } from './statements.dto.js';
 
 const EXAMPLE: StatementBody = {
   number: 3,
@@ -77,7 +78,7 @@ export function describeStatementList(): Operation {
       200: {
         description: 'A page.',
         schemaName: 'StatementPage',
-        schema: answerSchema<StatementPageBody>({
+        schema: answerSchema<PageBody<StatementBody>>({
           items: always({ type: 'array', items: { $ref: '#/components/schemas/Statement' } }),
           next_cursor: sometimes(textSchema('The cursor of the next page. Absent on the last page.', 'czM')),
         }),

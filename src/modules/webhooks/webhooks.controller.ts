@@ -2,6 +2,7 @@ import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@ne
 import { EmptyBody } from '../../platform/http/body/empty-body.js';
 import { nonceOf } from '../auth/nonces.js';
 import { cursorAt, idIn } from '../../domain/cursor.js';
+import { cutPage, pageBody, type PageBody } from '../../domain/page.js';
 import { ApiError } from '../../domain/errors.js';
 import { Describe } from '../../platform/http/openapi/openapi.js';
 import { LIMIT_DEFAULT } from '../../platform/http/body/page-query.js';
@@ -20,7 +21,6 @@ import {
   WebhookRotateRequest,
   type DeletedBody,
   type DeliveryBody,
-  type DeliveryPage,
   type ReplayBody,
   type WebhookBody,
   type WebhookListBody,
@@ -138,14 +138,15 @@ export class WebhooksController {
     @Caller() { project }: Caller,
     @Param('id') id: string,
     @Query() { status, limit, cursor }: DeliveryListQuery,
-  ): Promise<DeliveryPage> {
+  ): Promise<PageBody<DeliveryBody>> {
     await this.webhooks.get(project.id, id);
     const most = Number(limit ?? LIMIT_DEFAULT);
     const before = cursor === undefined ? undefined : idIn('w', cursor, 'deliveries');
     const found = await this.listQueue.run(project.id, () => this.deliveries.list(id, status, most + 1, before));
-    const items = found.slice(0, most).map(deliveryBody);
-    const last = items.at(-1);
-    return { items, ...(found.length > most && last !== undefined && { next_cursor: cursorAt('w', last.id) }) };
+    return pageBody(
+      cutPage(found, most, ({ id: last }) => cursorAt('w', last)),
+      deliveryBody,
+    );
   }
 
   @Post(':id/deliveries/:delivery/resend')

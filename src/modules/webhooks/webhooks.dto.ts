@@ -113,11 +113,6 @@ export interface DeliveryBody {
   readonly last_duration_ms?: number;
 }
 
-export interface DeliveryPage {
-  readonly items: readonly DeliveryBody[];
-  readonly next_cursor?: string;
-}
-
 export interface DeletedBody {
   readonly id: string;
   readonly deleted: true;

@@ -10,6 +10,7 @@ import {
   type Parameter,
 } from '../../platform/http/openapi/openapi.js';
 import { EmptyBody } from '../../platform/http/body/empty-body.js';
+import type { PageBody } from '../../domain/page.js';
 import { DELIVERY_CAUSES, DELIVERY_STATUSES } from '../../platform/database/entities/webhook-delivery.entity.js';
 import {
   DeliveryListQuery,
@@ -19,7 +20,6 @@ import {
   WebhookRotateRequest,
   type DeletedBody,
   type DeliveryBody,
-  type DeliveryPage,
   type ReplayBody,
   type WebhookBody,
   type WebhookListBody,
@@ -299,7 +299,7 @@ export function describeDeliveries(): Operation {
       200: {
         description: 'A page.',
         schemaName: 'WebhookDeliveryPage',
-        schema: answerSchema<DeliveryPage>({
+        schema: answerSchema<PageBody<DeliveryBody>>({
           items: always({ type: 'array', items: { $ref: '#/components/schemas/WebhookDelivery' } }),
           next_cursor: sometimes(textSchema('The cursor of the next page. Absent on the last page.', 'ZDEy')),
         }),
