@@ -2,7 +2,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
-import { ENTRIES, OF_ENTRY, OF_WHAT, type EntryRow } from '../statements/entry-rows.js';
+import { entriesWhere, type EntryRow } from '../statements/entry-rows.js';
 import type { LegKind } from '../../domain/order-state.js';
 import { Database } from '../../platform/database/database.js';
 import { MarketState } from '../../platform/database/entities/market-state.entity.js';
@@ -138,10 +138,10 @@ const EXTENSIONS = `SELECT key, duration_sec, credits::float8 AS credits, create
   WHERE order_id = $1 AND project_id = $2 ORDER BY number`;
 
 /** Reads only columns that the project may see. */
-const entriesOf = (where: string): string => `${ENTRIES} (
-    SELECT ${OF_ENTRY} FROM credit_entry WHERE project_id = $1 AND ${where} LIMIT 500) ${OF_WHAT}
-  ORDER BY e.id`;
-export const ORDER_ENTRIES = entriesOf(`(entry_key = ANY ($2::text[]) OR kind = 'compensation' AND order_id = $3)`);
+export const ORDER_ENTRIES = entriesWhere(
+  `project_id = $1 AND (entry_key = ANY ($2::text[]) OR kind = 'compensation' AND order_id = $3) LIMIT 500`,
+  'e.id',
+);
 
 const PAYER = `SELECT k.id, k.name FROM credit_entry e JOIN api_key k ON k.id = coalesce(e.api_key_id, e.project_id)
   WHERE e.entry_key = $1 AND e.project_id = $2`;

@@ -1,4 +1,5 @@
 // Statements that close months, and their row types.
+import { ENTRY_KIND, newestStatement, sumsByKind } from './ledger-sums-sql.js';
 
 /** Key of an advisory lock, distinct from that of the event numberer. */
 const CLOSING = 4_202_002;
@@ -62,6 +63,8 @@ export const CUT = {
     SELECT $1::date, ($1::date + interval '1 month') AT TIME ZONE 'UTC', $2 WHERE server_mark() = $3 ON CONFLICT DO NOTHING`,
 };
 
+const NEWEST_STATEMENT = newestStatement('p.id');
+
 /**
  * Finds the first live project, by id, with entries for this month, and its previous statement, or zeros. The project
  * must wait while an earlier open month has entries of it: closing now would include them, and that month could never
@@ -75,11 +78,7 @@ export const NEXT_PROJECT = {
              AND (e.id > p.before_entries_to OR e.created_at >= p.before_ends_at)) AS waits
       FROM statement_month m LEFT JOIN LATERAL (
         SELECT p.id, b.number, b.closing_credits, b.ends_at AS before_ends_at, b.entries_to AS before_entries_to, b.rest_from
-          FROM project p CROSS JOIN LATERAL (
-            SELECT number, closing_credits, ends_at, entries_to, rest_from FROM (
-              (SELECT number, closing_credits, ends_at, entries_to, rest_from FROM statement s
-                WHERE s.project_id = p.id ORDER BY s.number DESC LIMIT 1)
-              UNION ALL SELECT 0, 0, '-infinity', 0, 0) newest ORDER BY number DESC LIMIT 1) b
+          FROM project p CROSS JOIN LATERAL (${NEWEST_STATEMENT}) b
          WHERE (m.projects_after IS NULL OR p.id > m.projects_after) AND NOT p.test AND EXISTS (
            SELECT FROM credit_entry e WHERE e.project_id = p.id AND e.id >= b.rest_from AND e.id <= m.entries_to
               AND e.created_at < m.ends_at AND (e.id > b.entries_to OR e.created_at >= b.ends_at))
@@ -101,6 +100,8 @@ export interface NextProjectRow {
   readonly waits: boolean;
 }
 
+const SUMS_BY_KIND = sumsByKind('is_due');
+
 /**
  * Closes one project's month, $2, up to $3 and $4. The previous statement supplies $5 its number, $6 its closing
  * balance, $7 and $8 its limits, and $9 the id from which entries may be in no statement.
@@ -112,7 +113,7 @@ export const CLOSE = {
   name: 'close_statement',
   text: `WITH open AS (
       SELECT id, created_at, credits, id <= $4::bigint AND created_at < $3::timestamptz AS is_due,
-             CASE WHEN entry_key LIKE 'deposit:%' THEN 'deposit' ELSE kind END AS kind
+             ${ENTRY_KIND} AS kind
         FROM credit_entry
        WHERE project_id = $1 AND id >= $9::bigint AND (id > $8::bigint OR created_at >= $7::timestamptz)),
     sums AS (
@@ -120,12 +121,7 @@ export const CLOSE = {
              coalesce(min(id) FILTER (WHERE NOT is_due AND id <= $4::bigint), $4::bigint + 1) AS rest_from,
              coalesce(sum(credits) FILTER (WHERE is_due), 0)::bigint AS moved,
              coalesce(sum(credits) FILTER (WHERE NOT is_due), 0)::bigint AS rest,
-             coalesce(sum(credits) FILTER (WHERE is_due AND kind = 'charge'), 0)::bigint AS charges,
-             coalesce(sum(credits) FILTER (WHERE is_due AND kind = 'refund'), 0)::bigint AS refunds,
-             coalesce(sum(credits) FILTER (WHERE is_due AND kind = 'compensation'), 0)::bigint AS compensations,
-             coalesce(sum(credits) FILTER (WHERE is_due AND kind = 'deposit'), 0)::bigint AS deposits,
-             coalesce(sum(credits) FILTER (WHERE is_due AND kind = 'topup'), 0)::bigint AS topups,
-             coalesce(sum(credits) FILTER (WHERE is_due AND kind = 'adjustment'), 0)::bigint AS adjustments
+             ${SUMS_BY_KIND}
         FROM open),
     closed AS (
       INSERT INTO statement (project_id, number, month, ends_at, entries_to, rest_from, first_at, lines, opening_credits,

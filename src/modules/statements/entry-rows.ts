@@ -34,17 +34,13 @@ export interface EntryRow {
  * parsed before the joins. Under row-level security Postgres may apply a function only to rows that the policy has
  * allowed. Parsing in the join would therefore read all of a project's deposits first.
  */
-export const OF_ENTRY = `id, kind, entry_key, credits, created_at, order_id,
+const ENTRY = `id, kind, entry_key, credits, created_at, order_id,
     CASE WHEN entry_key LIKE 'deposit:%' THEN decode(split_part(entry_key, ':', 2), 'hex') END AS deposit_txid,
     CASE WHEN entry_key LIKE 'deposit:%' THEN split_part(entry_key, ':', 3) END AS deposit_kind,
     CASE WHEN entry_key LIKE 'deposit:%' THEN split_part(entry_key, ':', 4)::integer END AS deposit_place,
     CASE WHEN kind = 'charge' AND entry_key LIKE 'charge:%:ext:%' THEN split_part(entry_key, ':', 4)::smallint END AS extension`;
 
-/**
- * Start of the query. It is followed by a subquery of credit_entry in brackets, with a LIMIT that keeps it separate,
- * and then by OF_WHAT.
- */
-export const ENTRIES = `SELECT e.id, e.kind, e.entry_key, e.credits,
+const COLUMNS = ` e.id, e.kind, e.entry_key, e.credits,
     to_char(e.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at,
     o.key AS order_key, o.kind AS order_kind, o.receive_address, o.energy, o.bandwidth,
     o.activation_credits IS NOT NULL AS has_activation, o.kept_credits IS NOT NULL AS keeps_activation,
@@ -55,12 +51,19 @@ export const ENTRIES = `SELECT e.id, e.kind, e.entry_key, e.credits,
          WHEN e.kind = 'charge' THEN (
            SELECT array_agg(encode(t.txid, 'hex') ORDER BY l.leg_no) FROM leg l
              JOIN chain_tx t ON t.order_id = l.order_id AND t.leg_id = l.id AND t.purpose <> 'reclaim' AND t.status = 'solid'
-            WHERE l.order_id = e.order_id) END AS txids
-  FROM`;
+            WHERE l.order_id = e.order_id) END AS txids`;
 
 /** Finds a deposit by its place on chain, which is in its entry's key. */
-export const OF_WHAT = `e
-  LEFT JOIN orders o ON o.id = e.order_id
+const SUBJECTS = `LEFT JOIN orders o ON o.id = e.order_id
   LEFT JOIN order_extension x ON x.order_id = e.order_id AND x.number = e.extension
   LEFT JOIN deposit d ON d.txid = e.deposit_txid AND d.kind = e.deposit_kind AND d.place = e.deposit_place
   LEFT JOIN deposit_return r ON r.entry_key = e.entry_key AND e.kind = 'adjustment'`;
+
+/**
+ * Returns the query for the entries that a condition selects. `CONDITION` must end with a LIMIT, which keeps the
+ * selection separate from the joins.
+ */
+export const entriesWhere = (CONDITION: string, ORDER: string): string => `SELECT ${COLUMNS}
+  FROM (SELECT ${ENTRY} FROM credit_entry WHERE ${CONDITION}) e
+  ${SUBJECTS}
+ ORDER BY ${ORDER}`;

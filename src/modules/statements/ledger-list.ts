@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { cursorAt, placeIn, unknownCursor } from '../../domain/cursor.js';
 import { cutPage, type ListPage } from '../../domain/page.js';
 import { Replica } from '../../platform/database/replica.js';
-import { ENTRIES, OF_ENTRY, OF_WHAT, type EntryRow } from './entry-rows.js';
+import { entriesWhere, type EntryRow } from './entry-rows.js';
 import { momentOf } from '../../domain/moment.js';
 
 export interface LedgerFilter {
@@ -21,11 +21,11 @@ interface Place {
 /** One range of the index (project_id, created_at, id), read backwards. */
 export const LEDGER_PAGE = {
   name: 'ledger_page',
-  text: `${ENTRIES} (
-      SELECT ${OF_ENTRY} FROM credit_entry
-       WHERE project_id = $1 AND created_at >= $2::timestamptz AND (created_at, id) < ($3::timestamptz, $4::bigint)
-       ORDER BY created_at DESC, id DESC LIMIT $5) ${OF_WHAT}
-    ORDER BY e.created_at DESC, e.id DESC`,
+  text: entriesWhere(
+    `project_id = $1 AND created_at >= $2::timestamptz AND (created_at, id) < ($3::timestamptz, $4::bigint)
+       ORDER BY created_at DESC, id DESC LIMIT $5`,
+    'e.created_at DESC, e.id DESC',
+  ),
 };
 
 @Injectable()

@@ -3,9 +3,13 @@ import { Injectable } from '@nestjs/common';
 import { invariant } from '../../domain/errors.js';
 import type { LedgerStatement } from '../../platform/database/entities/statement.entity.js';
 import { Replica } from '../../platform/database/replica.js';
+import { ENTRY_KIND, newestStatement, sumsByKind } from './ledger-sums-sql.js';
 
 /** Entries that are summed. Beyond this number only the file has all of them. */
 const ENTRIES_MAX = 100_000;
+
+const NEWEST_STATEMENT = newestStatement('$1');
+const SUMS_BY_KIND = sumsByKind('true');
 
 /**
  * $1 project, $2 limit of entries. The end is a millisecond later than the newest entry can be, because a Date has no
@@ -13,25 +17,16 @@ const ENTRIES_MAX = 100_000;
  */
 const OPEN = {
   name: 'open_statement',
-  text: `WITH last AS (
-      SELECT number, closing_credits, ends_at, entries_to, rest_from FROM (
-        (SELECT number, closing_credits, ends_at, entries_to, rest_from FROM statement
-          WHERE project_id = $1 ORDER BY number DESC LIMIT 1)
-        UNION ALL SELECT 0, 0, '-infinity', 0, 0) newest ORDER BY number DESC LIMIT 1),
+  text: `WITH last AS (${NEWEST_STATEMENT}),
     open AS (
-      SELECT e.id, e.created_at, e.credits, CASE WHEN e.entry_key LIKE 'deposit:%' THEN 'deposit' ELSE e.kind END AS kind
+      SELECT e.id, e.created_at, e.credits, ${ENTRY_KIND} AS kind
         FROM last l JOIN credit_entry e ON e.project_id = $1 AND e.id >= l.rest_from
          AND (e.id > l.entries_to OR e.created_at >= l.ends_at)
        ORDER BY e.id LIMIT $2),
     sums AS (
       SELECT count(*) AS lines, min(created_at) AS first_at, coalesce(max(id), 0)::bigint AS last_id,
              coalesce(sum(credits), 0)::bigint AS moved,
-             coalesce(sum(credits) FILTER (WHERE kind = 'charge'), 0)::bigint AS charges,
-             coalesce(sum(credits) FILTER (WHERE kind = 'refund'), 0)::bigint AS refunds,
-             coalesce(sum(credits) FILTER (WHERE kind = 'compensation'), 0)::bigint AS compensations,
-             coalesce(sum(credits) FILTER (WHERE kind = 'deposit'), 0)::bigint AS deposits,
-             coalesce(sum(credits) FILTER (WHERE kind = 'topup'), 0)::bigint AS topups,
-             coalesce(sum(credits) FILTER (WHERE kind = 'adjustment'), 0)::bigint AS adjustments
+             ${SUMS_BY_KIND}
         FROM open)
     SELECT l.number + 1 AS number, l.closing_credits AS opening, s.*, c.now,
            to_char(coalesce(s.first_at, c.now) AT TIME ZONE 'UTC', 'YYYY-MM-01') AS month

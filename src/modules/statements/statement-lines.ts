@@ -2,22 +2,23 @@
 import { Injectable } from '@nestjs/common';
 import type { LedgerStatement } from '../../platform/database/entities/statement.entity.js';
 import { Replica } from '../../platform/database/replica.js';
-import { ENTRIES, OF_ENTRY, OF_WHAT, type EntryRow } from './entry-rows.js';
+import { entriesWhere, type EntryRow } from './entry-rows.js';
 import { StatementList } from './statement-list.js';
 
 const PAGE_LINES = 1000;
 
 /**
- * $2 and $3: the line to start after; $4 and $5: the statement's limits; $6 and $7: those of the previous statement.
+ * $2 and $3: the line to start after; $4 and $5: the statement's limits; $6 and $7: those of the previous statement;
+ * $8: the number of lines.
  */
 const LINES = {
   name: 'statement_lines',
-  text: `${ENTRIES} (
-      SELECT ${OF_ENTRY} FROM credit_entry
-       WHERE project_id = $1 AND (created_at, id) > ($2::timestamptz, $3::bigint) AND created_at < $4::timestamptz
+  text: entriesWhere(
+    `project_id = $1 AND (created_at, id) > ($2::timestamptz, $3::bigint) AND created_at < $4::timestamptz
          AND id <= $5::bigint AND (id > $7::bigint OR created_at >= $6::timestamptz)
-       ORDER BY created_at, id LIMIT $8) ${OF_WHAT}
-    ORDER BY e.created_at, e.id`,
+       ORDER BY created_at, id LIMIT $8`,
+    'e.created_at, e.id',
+  ),
 };
 
 /** Runs the read of one page in a fair queue. */
