@@ -159,15 +159,21 @@ const TERMS: RecordCheck = {
         OR b.subject IS NOT NULL AND a.low_balance_credits IS DISTINCT FROM (b.detail ->> 'credits')::bigint`,
 };
 
-/** The primary key is excluded, because its next secret reactivates it. */
+/**
+ * The primary key is excluded, because its next secret reactivates it. A new cap reactivates the key of purchases in
+ * the console, so the newest act on a key decides.
+ */
 const KEYS: RecordCheck = {
   check: 'revoked-keys',
   rule: 'I8',
   says: 'A key revoked by an operator stays revoked.',
   stops: 'everything',
-  text: `SELECT 'key ' || k.id AS subject, k.project_id::text AS of_project, min(l.at) AS revoked_by_act_at
-      FROM audit_log l JOIN api_key k ON k.id::text = l.detail ->> 'key'
-     WHERE l.action = 'key.revoke' AND k.revoked_at IS NULL AND k.id <> k.project_id GROUP BY k.id, k.project_id`,
+  text: `SELECT 'key ' || k.id AS subject, k.project_id::text AS of_project, l.at AS revoked_by_act_at
+      FROM (SELECT DISTINCT ON (detail ->> 'key') detail ->> 'key' AS key, at,
+                   action = 'key.revoke' OR detail ->> 'credits' = 'none' AS revokes
+              FROM audit_log WHERE action IN ('key.revoke', 'key.console_cap') ORDER BY detail ->> 'key', id DESC) l
+      JOIN api_key k ON k.id::text = l.key
+     WHERE l.revokes AND k.revoked_at IS NULL AND k.id <> k.project_id`,
 };
 
 /** The newest act that gave a key this option. */

@@ -1,6 +1,7 @@
 // Purchases in the merchants' console: once for each form, within the cap that an owner set.
 import { Database } from '../../../src/platform/database/database.js';
 import { aroundStatements } from '../../../src/platform/database/statement-hook.js';
+import { verifyRecords } from '../../../src/modules/verify/verify.js';
 import { TEST_ADDRESSES } from '../../../src/domain/test-addresses.js';
 import { openFaultyProxy } from '../../support/api/faulty-proxy.js';
 import type { HmacCustomer } from '../../support/api/client.js';
@@ -74,6 +75,17 @@ describe('the cap', () => {
     expect((await by.browser.post(`${keys}/${key.id}`, { no_daily_cap: true })).status).toBe(422);
     expect((await by.browser.post(`${keys}/${key.id}/revoke`, {})).status).toBe(200);
     expect(refusalOf(await shop.buy({ of, by }))).toEqual([402, 'SPEND_CAP_REACHED']);
+    const faults = async () =>
+      (await verifyRecords(shop.service.api.database)).checks.find(({ check }) => check === 'revoked-keys')?.findings;
+    expect(await faults()).toEqual([]);
+    // A new cap makes the key valid again, which is no fault of the records.
+    expect((await setCap({ of, by }, 100 * PRICE)).status).toBe(200);
+    expect((await shop.buy({ of, by })).status).toBe(200);
+    expect(await faults()).toEqual([]);
+    expect((await setCap({ of, by }, undefined)).status).toBe(200);
+    await shop.query('UPDATE api_key SET revoked_at = NULL WHERE id = $1', [key.id]);
+    expect(await faults()).toMatchObject([{ subject: `key ${key.id}` }]);
+    await shop.query('UPDATE api_key SET revoked_at = now() WHERE id = $1', [key.id]);
   });
 
   it('holds for forms that are confirmed concurrently', async () => {
