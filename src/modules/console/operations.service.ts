@@ -6,7 +6,7 @@ import { decimal } from '../../domain/conversion.js';
 import { toJsonInteger } from '../../domain/units.js';
 import { marginUsdE14, Reports, type Figures, type ReportBy } from '../reports/report-service.js';
 import { forecast, poolStanding, poolSums, soldInDay, soldOutAt } from '../pool/forecast.js';
-import { listWallets, type WalletView } from '../pool/pool-wallets.js';
+import { IS_RETIRED, listWallets, type WalletView } from '../pool/pool-wallets.js';
 import { Database } from '../../platform/database/database.js';
 import { given, money, timeOf } from './answers.js';
 import { CHAIN_NOW } from './chain-time.js';
@@ -37,10 +37,10 @@ const WALLET_FAULT = 'coalesce(books_fault, wallet_fault, delivery_fault)';
 const INBOX = {
   name: 'console_inbox',
   text: `(SELECT 'fault' AS severity, 'Wallet ' || address || ' is not selling: ' || ${WALLET_FAULT} AS says, 'npm run -s cli -- doctor' AS command, read_at AS since, 'wallet' AS kind, address AS id
-       FROM pool_wallet WHERE ${WALLET_FAULT} IS NOT NULL ORDER BY id LIMIT $1)
+       FROM pool_wallet w WHERE ${WALLET_FAULT} IS NOT NULL AND NOT ${IS_RETIRED} ORDER BY id LIMIT $1)
     UNION ALL
     (SELECT 'warning', 'Wallet ' || address || ' is paused' || coalesce(': ' || pause_reason, ''), 'npm run -s cli -- pool list', read_at, 'wallet', address
-       FROM pool_wallet WHERE status = 'paused' AND ${WALLET_FAULT} IS NULL ORDER BY id LIMIT $1)
+       FROM pool_wallet w WHERE status = 'paused' AND ${WALLET_FAULT} IS NULL AND NOT ${IS_RETIRED} ORDER BY id LIMIT $1)
     UNION ALL
     (SELECT CASE status WHEN 'unresolved' THEN 'fault' ELSE 'warning' END, 'Order ' || id || ' needs attention: it is ' || status || coalesce(', ' || error, ''),
             'npm run -s cli -- orders explain ' || id, created_at, 'order', id::text FROM orders

@@ -99,7 +99,7 @@ async function tokenOf(parts: INestApplicationContext) {
 async function lookInside(parts: INestApplicationContext): Promise<DoctorFinding[]> {
   const config = parts.get(Config);
   const tron = parts.get(TronClient);
-  const wallets = await parts.get(PoolWallets).list();
+  const wallets = await parts.get(PoolWallets).listInUse();
   const prices = await parts.get(Prices).list();
   return [
     ...(await checkHistory(tron, historyFromRecords(parts.get(Database)))),

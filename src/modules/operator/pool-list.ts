@@ -98,7 +98,7 @@ function walletTable(wallets: readonly WalletView[]): string {
     wallets.map((wallet) => [
       wallet.address,
       wallet.role,
-      wallet.pause_reason === null ? wallet.status : `${wallet.status}: ${wallet.pause_reason}`,
+      statusText(wallet),
       trxText(wallet.staked_sun),
       trxText(wallet.delegated_sun),
       trxText(wallet.reserved_sun),
@@ -113,6 +113,10 @@ function walletTable(wallets: readonly WalletView[]): string {
     ]),
     'No wallets yet: `pool add`.',
   );
+}
+
+function statusText({ status, pause_reason: reason, retired }: WalletView): string {
+  return reason === null ? status : `${retired ? 'retired' : status}: ${reason}`;
 }
 
 /** Empty for a wallet without stake for bandwidth, whose entry then has no such lines. */

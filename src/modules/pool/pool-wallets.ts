@@ -25,6 +25,8 @@ export interface WalletView {
   readonly key_held_by: 'database' | 'signer';
   readonly status: 'active' | 'paused';
   readonly pause_reason: string | null;
+  /** True if it is paused and empty. Nothing warns of its state any more. */
+  readonly retired: boolean;
   readonly staked_sun: bigint;
   readonly delegated_sun: bigint;
   /** Held for orders without a delegation in a block yet. */
@@ -73,10 +75,20 @@ export interface NewWallet {
 
 const UNIQUE_VIOLATION = '23505';
 
+/**
+ * True for a wallet `w` that its operator paused and emptied: no stake, no open leg, and for an activation wallet less
+ * than the 1 TRX that an activation costs at least. Its key and permissions no longer matter. A disagreement with the
+ * chain still does.
+ */
+export const IS_RETIRED = `(w.status = 'paused' AND coalesce(w.pause_reason, '') NOT LIKE 'auto:%' AND w.books_fault IS NULL
+  AND w.read_at IS NOT NULL AND w.staked_sun = 0 AND w.staked_bandwidth_sun = 0
+  AND (w.role = 'pool' OR w.balance_sun < 1000000) AND NOT EXISTS (
+    SELECT FROM open_leg l WHERE l.wallet_id = w.id AND l.status IN ('reserved', 'placed', 'active', 'reclaiming')))`;
+
 /** A wallet with the sums of its slots and open legs, from one snapshot. */
 const STANDING_COLUMNS = `w.id, w.address, w.role, w.permission_id, w.key_address, w.status, w.pause_reason,
   w.staked_sun, w.delegated_sun, w.recovering_sun, w.balance_sun, w.staked_bandwidth_sun, w.delegated_bandwidth_sun,
-  w.synced_at, w.read_at, w.sells_until,
+  w.synced_at, w.read_at, w.sells_until, ${IS_RETIRED} AS retired,
   (SELECT coalesce(sum(l.amount_sun), 0)::bigint FROM open_leg l WHERE l.wallet_id = w.id AND l.kind <> 'bandwidth' AND l.status IN ('reserved', 'placed')) AS reserved_sun,
   (SELECT coalesce(sum(l.amount_sun), 0)::bigint FROM open_leg l WHERE l.wallet_id = w.id AND l.kind = 'bandwidth' AND l.status IN ('reserved', 'placed')) AS reserved_bandwidth_sun,
   (SELECT coalesce(sum(s.free_sun), 0)::bigint FROM pool_slot s WHERE s.wallet_id = w.id) AS free_sun,
@@ -111,6 +123,10 @@ export class PoolWallets {
 
   async list(): Promise<WalletView[]> {
     return this.database.query<WalletView>(`SELECT ${VIEW_COLUMNS} FROM pool_wallet w ORDER BY w.id`);
+  }
+
+  async listInUse(): Promise<WalletView[]> {
+    return (await this.list()).filter(({ retired }) => !retired);
   }
 
   /** Throws OperatorError when the pool has no such wallet. */

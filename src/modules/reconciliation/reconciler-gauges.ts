@@ -4,6 +4,7 @@ import { Gauge } from 'prom-client';
 import { monotonicMs } from '../../platform/support/clock.js';
 import { Metrics, addGauge } from '../../platform/observability/metrics.js';
 import { Database } from '../../platform/database/database.js';
+import { IS_RETIRED } from '../pool/pool-wallets.js';
 import type { Report } from '../verify/finding.js';
 
 const POOL = {
@@ -14,7 +15,7 @@ const POOL = {
       w.staked_bandwidth_sun, w.delegated_bandwidth_sun,
       (SELECT coalesce(sum(free_bandwidth_sun), 0)::bigint FROM pool_slot WHERE wallet_id = w.id) AS free_bandwidth_sun,
       (SELECT coalesce(sum(amount_sun), 0)::bigint FROM leg WHERE wallet_id = w.id AND kind = 'bandwidth' AND status IN ('reserved', 'placed')) AS reserved_bandwidth_sun
-    FROM pool_wallet w ORDER BY w.id`,
+    FROM pool_wallet w WHERE NOT ${IS_RETIRED} ORDER BY w.id`,
 };
 
 /** Age of due work without a lease: the one figure that reveals a stuck worker regardless of its own reports. */
@@ -85,7 +86,11 @@ export class ReconcilerGauges {
       'wallet',
       'part',
     );
-    this.paused = gauge('pool_wallet_paused', '1 while a `wallet` sells nothing.', 'wallet');
+    this.paused = gauge(
+      'pool_wallet_paused',
+      '1 while a `wallet` sells nothing. A retired one has no series in any of these three.',
+      'wallet',
+    );
     this.due = gauge(
       'oldest_due_seconds',
       'Longest wait of due work, by `purpose`: deliver, settle, reclaim.',
@@ -159,6 +164,8 @@ export class ReconcilerGauges {
     for (const purpose of PURPOSES) {
       this.due.set({ purpose }, due.find((row) => row.purpose === purpose)?.sec ?? 0);
     }
+    // A retired wallet would otherwise keep its last figures.
+    for (const gauge of [this.pool, this.bandwidth, this.paused]) gauge.reset();
     for (const row of wallets) {
       for (const part of PARTS) {
         this.pool.set({ wallet: row.address, part }, Number.parseFloat(row[`${part}_sun`].toString()));

@@ -120,6 +120,31 @@ it('says that every wallet is paused, and not that one is', async () => {
   await set(`DELETE FROM pool_wallet WHERE id = 999`);
 });
 
+it('says nothing of a wallet that its operator paused and emptied, except that it disagrees with the chain', async () => {
+  await set(
+    `INSERT INTO pool_wallet (address, role, permission_id, key_address, status, pause_reason, wallet_fault, read_at, staked_sun)
+     VALUES ('TTakenOut', 'pool', 2, 'TKey', 'paused', 'taken out', 'the wallet has no permission 2', now(), 1000000)`,
+  );
+  const linesOf = async (): Promise<InboxItem[]> =>
+    (await home()).inbox.filter(({ subject }) => subject?.id === 'TTakenOut');
+  const change = (changes: string) => set(`UPDATE pool_wallet SET ${changes} WHERE address = 'TTakenOut'`);
+  expect(await linesOf()).toHaveLength(1);
+  await change('staked_sun = 0');
+  expect(await linesOf()).toEqual([]);
+  await change('wallet_fault = NULL');
+  expect(await linesOf()).toEqual([]);
+  for (const changes of [
+    `books_fault = 'the chain has a delegation'`,
+    `books_fault = NULL, staked_bandwidth_sun = 1000000`,
+    `staked_bandwidth_sun = 0, role = 'activation', balance_sun = 1000000`,
+    `role = 'pool', status = 'active', pause_reason = NULL, wallet_fault = 'it has no key'`,
+  ]) {
+    await change(changes);
+    expect(await linesOf()).toHaveLength(1);
+  }
+  await set(`DELETE FROM pool_wallet WHERE address = 'TTakenOut'`);
+});
+
 it('says that charges use an old rate', async () => {
   await run(`UPDATE market_state SET measured_at = clock_timestamp() - interval '1 day' WHERE name = 'trx-usd'`);
   expect(await said()).toEqual([

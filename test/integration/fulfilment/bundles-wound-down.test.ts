@@ -1,6 +1,10 @@
 // A pool wallet with delegations of both resources is wound down: it sells nothing more, keeps what it sold, and has
 // nothing delegated in the end.
 import 'reflect-metadata';
+import { checkWallets } from '../../../src/modules/diagnostics/doctor-chain.js';
+import { ReconcilerGauges } from '../../../src/modules/reconciliation/reconciler-gauges.js';
+import { Config } from '../../../src/platform/config/config.js';
+import { Metrics } from '../../../src/platform/observability/metrics.js';
 import { AUTHOR } from '../../support/api/factory.js';
 import { walletsOn } from '../../support/api/services.js';
 import { actAs, type Owner } from '../../support/chain/order-chain.js';
@@ -46,6 +50,17 @@ const pause = async ({ address }: Owner): Promise<void> =>
 async function act(wallet: Owner, operation: string, body: object): Promise<void> {
   await actAs(devnet.fullUrl, wallet, operation, { owner_address: wallet.address, resource: 'BANDWIDTH', ...body });
   await mine(SOLID_LAG + 2);
+}
+
+/** The doctor's worst state of a wallet, and true if the worker's gauges show the wallet. */
+async function alarmsOf(worker: SteppedWorker, { address }: Owner): Promise<{ doctor: string; isShown: boolean }> {
+  const wallets = (await walletsOn(api.database, api.app).listInUse()).filter((wallet) => wallet.address === address);
+  const found = await checkWallets(worker.chain(), wallets, worker.part(Config));
+  const states = found.filter(({ check }) => check === `wallet ${address}`).map(({ state }) => state);
+  await worker.part(ReconcilerGauges).sample();
+  const metrics = await worker.part(Metrics).registry.metrics();
+  const doctor = ['fault', 'warning', 'ok'].find((state) => states.some((each) => each === state)) ?? 'none';
+  return { doctor, isShown: metrics.includes(`wallet="${address}"`) };
 }
 
 const standing = async (key: string): Promise<readonly string[]> => (await walletsOf(key)).map((leg) => leg.wallet);
@@ -97,10 +112,36 @@ it('sells nothing more, delivers and keeps both resources that it sold, and has 
   const wallet = await walletsOn(api.database, api.app).get(second.address);
   expect(wallet).toMatchObject({
     status: 'paused',
+    retired: false,
     staked_bandwidth_sun: 0n,
     delegated_bandwidth_sun: 0n,
     reserved_bandwidth_sun: 0n,
     free_bandwidth_sun: 0n,
   });
   expect(await faults()).toEqual([]);
+  expect(await alarmsOf(worker, second)).toEqual({ doctor: 'warning', isShown: true });
+});
+
+it('raises no alarm for a wallet whose owner took back all stake and the key’s permission, until it is resumed', async () => {
+  const worker = await SteppedWorker.open();
+  const { staked_sun: staked } = await walletsOn(api.database, api.app).get(second.address);
+  await act(second, 'unfreezebalancev2', { unfreeze_balance: Number(staked), resource: 'ENERGY' });
+  const owner = { type: 0, permission_name: 'owner', threshold: 1, keys: [{ address: pool.address, weight: 1 }] };
+  const active = { ...owner, type: 2, permission_name: 'mine', operations: `02${'0'.repeat(62)}` };
+  await actAs(devnet.fullUrl, second, 'accountpermissionupdate', {
+    owner_address: second.address,
+    owner,
+    actives: [active],
+  });
+  await mine(SOLID_LAG + 2);
+  await syncBoth(worker);
+  expect(await api.database.query(`SELECT wallet_fault FROM pool_wallet WHERE address = $1`, [second.address])).toEqual(
+    [{ wallet_fault: expect.stringContaining('does not name the key') as string }],
+  );
+  expect(await walletsOn(api.database, api.app).get(second.address)).toMatchObject({ status: 'paused', retired: true });
+  expect(await alarmsOf(worker, second)).toEqual({ doctor: 'none', isShown: false });
+  expect(await alarmsOf(worker, pool)).toMatchObject({ isShown: true });
+
+  await walletsOn(api.database, api.app).setStatus(second.address, 'active', AUTHOR);
+  expect(await alarmsOf(worker, second)).toEqual({ doctor: 'fault', isShown: true });
 });
