@@ -46,19 +46,21 @@ const TRANSIENT = codes(
  * copy of the same request arrived first, and that copy may have been executed.
  */
 const UNCERTAIN = codes('INTERNAL_ERROR', 'SERVICE_UNAVAILABLE', 'SIGNATURE_REPLAYED');
-/** The request never left: no connection was established. */
+/** The request never left: no connection was established, except if reading or writing failed (`IN_USE`). */
 const NEVER_SENT =
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|(?:CERT|ERR_TLS|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO)_\w+)$/;
+/** A route that is lost later ends an established connection with the code of one that was never established. */
+const IN_USE = /^(?:read|write|shutdown)/;
 
 /** Returns the failure for a request without a response, or with a response that was cut off. */
 export function lost(thrown: unknown, requestId: string): Failure {
-  const code = codeOf(thrown);
+  const { code, syscall } = systemErrorOf(thrown);
   const error = new NetworkError(
     `no answer${code === '' ? '' : ` (${code})`}: ${messageOf(thrown)}`,
     requestId,
     thrown,
   );
-  return { error, isTransient: true, mayBeDone: !NEVER_SENT.test(code) };
+  return { error, isTransient: true, mayBeDone: !NEVER_SENT.test(code) || IN_USE.test(syscall) };
 }
 
 /**
@@ -111,14 +113,15 @@ function retryAfterSec(headers: Headers): number | undefined {
 }
 
 /**
- * Returns the system's error code for a missing response. `fetch` puts it into the `cause` of its error. An Error of
- * another realm (a test runner's, for example) is no `instanceof Error` here.
+ * Returns the system's error code for a missing response, and the system call that failed. `fetch` puts them into the
+ * `cause` of its error. An Error of another realm (a test runner's, for example) is no `instanceof Error` here.
  */
-function codeOf(thrown: unknown): string {
+function systemErrorOf(thrown: unknown): { readonly code: string; readonly syscall: string } {
   for (let each = thrown; isObject(each); each = each['cause']) {
-    if (typeof each['code'] === 'string') return each['code'];
+    const { code, syscall } = each;
+    if (typeof code === 'string') return { code, syscall: typeof syscall === 'string' ? syscall : '' };
   }
-  return '';
+  return { code: '', syscall: '' };
 }
 
 function messageOf(thrown: unknown): string {

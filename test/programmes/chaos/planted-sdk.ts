@@ -29,6 +29,11 @@ export const PLANTED_SDK: readonly PlantedBug[] = [
     test: calls('is signed again as often as it may be repeated while processes of the service forget their nonces'),
   },
   {
+    name: 'the SDK calls a purchase unsent whose connection lost its route',
+    changes: one(`${SDK}/attempt.ts`, ' || IN_USE.test(syscall)', ''),
+    test: calls('has an unknown outcome only if it may have left before its route was lost: read'),
+  },
+  {
     name: 'the SDK sends NaN as null',
     changes: one(`${SDK}/json-body.ts`, `if (typeof value === 'number') requireNumber(value, at);`, ''),
     test: BODIES,

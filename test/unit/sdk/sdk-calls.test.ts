@@ -115,6 +115,19 @@ describe('a purchase', () => {
     expect(unsent).toBeInstanceOf(NetworkError);
   });
 
+  it.each([
+    ['connect', 'NetworkError'],
+    ['read', 'UnknownOutcomeError'],
+    ['write', 'UnknownOutcomeError'],
+  ])('has an unknown outcome only if it may have left before its route was lost: %s', async (syscall, name) => {
+    const cause = Object.assign(new Error(`${syscall} EHOSTUNREACH`), { code: 'EHOSTUNREACH', syscall });
+    const client = service.client({
+      retries: 0,
+      fetch: () => Promise.reject(new TypeError('fetch failed', { cause })),
+    });
+    expect(await thrownBy(client.orders.create(REQUEST, { idempotencyKey: 'mine' }))).toMatchObject({ name });
+  });
+
   it('requires a valid key, and rejects a forgotten one', async () => {
     service.answer(order());
     const { orders } = service.client();
