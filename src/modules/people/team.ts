@@ -27,6 +27,7 @@ const LOCK = `SELECT m.person_id, m.role, p.email FROM membership m JOIN person 
 const CHANGE = `UPDATE membership SET role = $3 WHERE person_id = $1 AND project_id IS NOT DISTINCT FROM $2`;
 const REMOVE = `DELETE FROM membership WHERE person_id = $1 AND project_id IS NOT DISTINCT FROM $2`;
 const FIND = `SELECT id, email, audience FROM person WHERE email = $1 AND ($2::text IS NULL OR audience = $2)`;
+const EMAIL = 'SELECT email FROM person WHERE id = $1';
 const RESET = `UPDATE person SET totp_sealed = NULL, totp_since = NULL, credentials = credentials + 1
   WHERE id = $1 RETURNING email`;
 
@@ -95,11 +96,14 @@ export class Team {
     return this.database.query(FIND, [email, audience ?? null]);
   }
 
-  /** Ends every session of a person. Returns their number. */
+  /** Ends every session of a person. Returns their number. Throws 404. */
   async endSessions(personId: string, author: Author): Promise<number> {
     return this.database.transaction(async (tx) => {
+      const [person] = await tx.query<{ email: string }>(EMAIL, [personId]);
+      if (person === undefined) throw noSuchMember();
       const ended = await this.sessions.endAll(personId, undefined, tx);
-      await recordAct(tx, author, { action: 'console.end-sessions', subject: personId, detail: { ended } });
+      const detail = { email: person.email, ended };
+      await recordAct(tx, author, { action: 'console.end-sessions', subject: personId, detail });
       return ended;
     });
   }

@@ -1,5 +1,5 @@
 // Members of projects and operators: invitations, roles, removals and looks, through console and CLI.
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import type { AuditEntry } from '../../../src/platform/database/entities/audit-entry.entity.js';
 import {
   codesAnew,
@@ -324,6 +324,10 @@ describe('an operator', () => {
     expect((await acts(support.id)).map(({ action }) => action)).toEqual(
       expect.arrayContaining(['console.end-sessions', 'console.reset-second-factor']),
     );
+    const nobody = randomUUID();
+    for (const act of ['end-sessions', 'reset-second-factor'])
+      expect((await admin.browser.post(`/api/people/${nobody}/${act}`, {})).status).toBe(404);
+    expect(await acts(nobody)).toEqual([]);
   });
 });
 
