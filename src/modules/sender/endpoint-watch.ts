@@ -30,9 +30,10 @@ const SAY_CHANGED = `UPDATE webhook_endpoint SET change_reported_at = clock_time
   WHERE changed_at > change_reported_at AND deleted_at IS NULL
     AND change_reported_at NOT BETWEEN clock_timestamp() - interval '20 seconds' AND clock_timestamp()`;
 
-/** Resets the mark, so that the next failure is reported again. */
+/** Resets the mark of failures that have ended, so that the next ones are reported, even if they began a moment later. */
 const FORGET_FAILING = `UPDATE webhook_endpoint e SET failing_told_at = NULL FROM webhook_state s
-  WHERE e.failing_told_at IS NOT NULL AND e.deleted_at IS NULL AND s.endpoint_id = e.id AND s.failing_since IS NULL`;
+  WHERE e.failing_told_at IS NOT NULL AND e.deleted_at IS NULL AND s.endpoint_id = e.id
+    AND (s.failing_since IS NULL OR s.failing_since > e.failing_told_at)`;
 
 const DISABLE = `UPDATE webhook_endpoint e SET disabled_at = clock_timestamp(), disabled_reason = 'failing' FROM webhook_state s
   WHERE s.endpoint_id = e.id AND s.failing_since IS NOT NULL AND ${FAILING_SINCE} < $1::timestamptz - interval '5 days'

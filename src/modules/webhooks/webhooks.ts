@@ -233,7 +233,7 @@ export class Webhooks {
       ...(url !== undefined && { url }),
       ...(types !== undefined && { types: types.length === 0 ? null : [...new Set(types)] }),
       ...(description !== undefined && { description }),
-      ...(isEnabled === true && { disabledAt: null, disabledReason: null, failingToldAt: null }),
+      ...(isEnabled === true && { disabledAt: null, disabledReason: null }),
       ...(isEnabled === false && { disabledAt: () => 'clock_timestamp()', disabledReason: 'owner' as const }),
     };
   }

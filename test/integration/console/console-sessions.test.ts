@@ -126,6 +126,31 @@ describe('a session', () => {
     expect((await browser.get('/api/session')).body.error).toBe('SIGN_IN');
   });
 
+  it('that waits for its second factor ends after fifteen minutes, whatever the code', async () => {
+    const account = await owner();
+    const [late, inTime] = [outsider(), outsider()];
+    for (const browser of [late, inTime]) await signIn(browser, account.email);
+    const age = `UPDATE console_session SET created_at = clock_timestamp() - $2::interval WHERE token_hash = sha256($1::text::bytea)`;
+    await merchants.database.query(age, [tokenOf(late), '15 minutes 1 second']);
+    await merchants.database.query(age, [tokenOf(inTime), '14 minutes']);
+    const code = (await codesAnew(merchants, account))();
+    const use = async (browser: Browser) => (await browser.post('/api/sign-in/second-factor', { code })).body;
+    expect(await use(late)).toMatchObject({ error: 'SIGN_IN' });
+    expect(await use(inTime)).toMatchObject({ stage: 'signed_in' });
+  });
+
+  it('is not signed in to by the recovery code of another person', async () => {
+    const [one, other] = [await owner(), await owner()];
+    const [code = ''] = other.recoveryCodes;
+    const use = async ({ email }: Account) => {
+      const browser = outsider();
+      await signIn(browser, email);
+      return (await browser.post('/api/sign-in/second-factor', { recovery_code: code })).body;
+    };
+    expect(await use(one)).toMatchObject({ error: 'WRONG_CODE' });
+    expect(await use(other)).toMatchObject({ stage: 'signed_in' });
+  });
+
   it('is kept alive by a person’s requests, not by those that a page makes itself', async () => {
     const { browser, id } = await owner();
     const seen = async (): Promise<boolean> => {
@@ -260,6 +285,14 @@ describe('a session', () => {
     expect(rows).toHaveLength(20);
     expect((await browser.get('/api/session')).status).toBe(401);
   });
+});
+
+it('a second factor that is reset makes known browsers unknown, in case one of them was the reason', async () => {
+  const account = await owner();
+  const cli = cliWith(settings(test.url));
+  expect((await cli('--yes', 'console', 'reset-factor', account.email)).code).toBe(0);
+  for (let guess = 1; guess <= 10; guess += 1) await signIn(outsider(), account.email, 'a wrong one');
+  expect((await signIn(account.browser, account.email)).status).toBe(429);
 });
 
 describe('a new password', () => {

@@ -346,11 +346,49 @@ it('reports after an hour that an endpoint fails, once, and disables it after fi
   expect(await failingFor('119 hours')).toEqual(['webhook.failing']);
   expect(await failingFor('121 hours')).toEqual(['webhook.failing', 'webhook.disabled']);
   expect((await customer.get(`/v1/webhooks/${id}`)).body).toMatchObject({ enabled: false, disabled_reason: 'failing' });
+  const kept = await customer.post(`/v1/webhooks/${id}`, { enabled: false });
+  expect(kept.body).toMatchObject({ enabled: false, disabled_reason: 'owner' });
   fixture.receivers.answers.delete('/failing');
   await customer.post(`/v1/webhooks/${id}`, { enabled: true });
   await fixture.hurry(id);
   await sender.run(() => fixture.areAll(id, 'delivered'));
 });
+
+it.each([
+  ['was enabled', { enabled: true }],
+  ['got another URL', { url: 'http://127.0.9.9:8080/elsewhere' }],
+])(
+  'an endpoint that %s has no failures, and its next ones are reported, however soon they begin',
+  async (_what, act) => {
+    const { customer, id } = await fixture.setUp('/failing-again');
+    const sender = await fixture.openSender();
+    const watch = sender.app.get(EndpointWatch);
+    const set = `UPDATE webhook_state SET failing_since = clock_timestamp() - $2::interval WHERE endpoint_id = $1`;
+    const reports = async (): Promise<number> => {
+      await watch.runTasks();
+      const rows = await fixture.database.query(
+        `SELECT FROM event WHERE project_id = $1 AND type = 'webhook.failing'`,
+        [customer.merchant],
+      );
+      return rows.length;
+    };
+    await fixture.database.query(set, [id, '61 minutes']);
+    expect(await reports()).toBe(1);
+    const url = act.url?.replace('8080', fixture.receivers.port.toString());
+    const { body } = await customer.post(`/v1/webhooks/${id}`, { ...act, ...(url !== undefined && { url }) });
+    expect(body).not.toHaveProperty('failing_since');
+    // The next attempt fails before the watch has seen the endpoint without failures.
+    await fixture.database.query(set, [id, '0']);
+    expect(await reports()).toBe(1);
+    // An hour later.
+    await fixture.database.query(set, [id, '61 minutes']);
+    await fixture.database.query(
+      `UPDATE webhook_endpoint SET failing_told_at = failing_told_at - interval '2 hours' WHERE id = $1`,
+      [id],
+    );
+    expect(await reports()).toBe(2);
+  },
+);
 
 it('workers show deliveries that wait without a sender, until nothing is to be sent any more', async () => {
   const { customer, id } = await fixture.setUp('/nobody');

@@ -230,6 +230,12 @@ it('replays after new events', async () => {
 it('ends the waiting deliveries of a deleted endpoint, and sends nothing there', async () => {
   const { customer, id } = await fixture.setUp('/deleted');
   await fixture.fixture.happen(customer);
+  // As after a failure: the next attempt is far away.
+  await fixture.database.query(
+    `WITH d AS (UPDATE webhook_delivery SET is_fresh = false, next_at = clock_timestamp() + interval '1 hour' WHERE endpoint_id = $1)
+     UPDATE webhook_state SET due_at = clock_timestamp() + interval '1 hour' WHERE endpoint_id = $1`,
+    [id],
+  );
   await customer.request('DELETE', `/v1/webhooks/${id}`);
   const sender = await fixture.openSender();
   await sender.run(() => fixture.areAll(id, 'dropped'));

@@ -117,18 +117,19 @@ describe('a webhook', () => {
   it('is sealed at rest, and keeps no secret once it is deleted', async () => {
     const customer = await fixture.newCustomer();
     const { id, secret } = await fixture.newWebhook(customer);
-    const stored = async () =>
-      (
-        await api.database.query<{ secret_sealed: Buffer | null }>(
-          `SELECT secret_sealed, previous_secret_sealed FROM webhook_endpoint WHERE id = $1`,
-          [id],
-        )
-      )[0]!.secret_sealed;
-    const sealed = await stored();
-    expect(sealed!.includes(secret.slice(6))).toBe(false);
-    expect(api.app.get(Sealers).webhookSecret.open(sealed!, id)?.toString()).toBe(secret);
+    const stored = async () => {
+      const [row] = await api.database.query<{ present: Buffer | null; previous: Buffer | null }>(
+        `SELECT secret_sealed AS present, previous_secret_sealed AS previous FROM webhook_endpoint WHERE id = $1`,
+        [id],
+      );
+      return row!;
+    };
+    expect((await post(customer, `/${id}/rotate`, { expire_old_after_sec: 3600 })).status).toBe(200);
+    const { present, previous } = await stored();
+    for (const sealed of [present, previous]) expect(sealed!.includes(secret.slice(6))).toBe(false);
+    expect(api.app.get(Sealers).webhookSecret.open(previous!, id)?.toString()).toBe(secret);
     await customer.request('DELETE', `/v1/webhooks/${id}`);
-    expect(await stored()).toBeNull();
+    expect(await stored()).toEqual({ present: null, previous: null });
   });
 
   it('gets a new secret, and shows the end of the previous one', async () => {

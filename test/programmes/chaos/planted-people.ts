@@ -174,6 +174,31 @@ export const PLANTED_PEOPLE: readonly PlantedBug[] = [
     test: unit('support/outside-text')('does not answer to'),
   },
   {
+    name: 'a sign-in waits for its second factor for days',
+    changes: one(
+      'modules/people/sessions.ts',
+      "const UNFINISHED = `interval '15 minutes'`",
+      "const UNFINISHED = `interval '15 days'`",
+    ),
+    test: integration('console/console-sessions')(
+      'that waits for its second factor ends after fifteen minutes, whatever the code',
+    ),
+  },
+  {
+    name: 'anyone’s recovery code signs a person in',
+    changes: one(
+      'modules/people/second-factors.ts',
+      'WHERE person_id = $1 AND code_hash = $2 RETURNING',
+      'WHERE $1::uuid IS NOT NULL AND code_hash = $2 RETURNING',
+    ),
+    test: integration('console/console-sessions')('is not signed in to by the recovery code of another person'),
+  },
+  {
+    name: 'a browser stays known when the second factor is reset',
+    changes: one('modules/people/team.ts', 'totp_since = NULL, credentials = credentials + 1', 'totp_since = NULL'),
+    test: integration('console/console-sessions')('a second factor that is reset makes known browsers unknown'),
+  },
+  {
     name: 'a restore keeps the sessions of the dump',
     changes: one(
       'modules/people/restored-access.ts',

@@ -135,4 +135,14 @@ export const PLANTED_SDK: readonly PlantedBug[] = [
     changes: one(`${SDK}/verify-webhook.ts`, 'const isSigned = keys.some(', 'const isSigned = keys.slice(0, 1).some('),
     test: webhooks('accepts either secret during a rotation, on either side'),
   },
+  {
+    name: 'the SDK takes milliseconds of a date for seconds',
+    changes: one(`${SDK}/attempt.ts`, '(Date.parse(value) - Date.now()) / 1000', 'Date.parse(value) - Date.now()'),
+    test: calls('knows the seconds that a proxy asks for with a date'),
+  },
+  {
+    name: 'the SDK calls a change refused that a proxy gave up on',
+    changes: one(`${SDK}/attempt.ts`, '(status >= 500 || status === 408)', 'status >= 500'),
+    test: calls('is made once, with an unknown outcome, if'),
+  },
 ];

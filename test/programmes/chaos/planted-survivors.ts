@@ -56,6 +56,22 @@ const MONEY: readonly PlantedBug[] = [
     test: rounding('rounds the dollars of a balance to cents'),
   },
   {
+    name: 'a fee limit that is exactly the chain’s highest counts as too low',
+    changes: one('domain/fee-limit.ts', 'needed <= maxFeeLimitSun', 'needed < maxFeeLimitSun'),
+    test: {
+      file: 'unit/quotes/fee-limit.test.ts',
+      title: 'is not capped where the energy needs exactly the chain’s highest',
+    },
+  },
+  {
+    name: 'a long row may ask for half as much per day unnoticed',
+    changes: one('domain/price.ts', 'const DAY_PRICE_PART = 2n;', 'const DAY_PRICE_PART = 1n;'),
+    test: {
+      file: 'unit/quotes/quotes.test.ts',
+      title: 'warns the operator of a long row that asks less than half as much per day as a shorter one',
+    },
+  },
+  {
     name: 'payments in two tokens agree',
     changes: one('platform/blocks/agreed-payments.ts', "contract ?? '', ", ''),
     test: { file: 'unit/blocks/agreed-payments.test.ts', title: 'does not agree on a payment in two tokens' },

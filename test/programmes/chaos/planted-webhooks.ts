@@ -8,6 +8,7 @@ const waiting = (title: string): NamedTest => ({ file: 'integration/webhooks/web
 const acts = (title: string): NamedTest => ({ file: 'integration/webhooks/webhooks-bounds.test.ts', title });
 const beside = (title: string): NamedTest => ({ file: 'integration/webhooks/webhooks-beside.test.ts', title });
 const CLAIMS = 'modules/sender/delivery-claims.ts';
+const WEBHOOKS = 'modules/webhooks/webhooks.ts';
 
 export const PLANTED_WEBHOOKS: readonly PlantedBug[] = [
   {
@@ -119,5 +120,53 @@ export const PLANTED_WEBHOOKS: readonly PlantedBug[] = [
     name: 'null is the default of a number',
     changes: one('platform/http/body/member-rules.ts', `if (isNumber) NUMBERS.set(`, `if (false) NUMBERS.set(`),
     test: { file: 'integration/quotes/quotes.test.ts', title: 'which a caller’s NaN becomes in JSON' },
+  },
+  {
+    name: 'failures that begin a moment after others ended are not reported',
+    changes: one(
+      'modules/sender/endpoint-watch.ts',
+      '(s.failing_since IS NULL OR s.failing_since > e.failing_told_at)',
+      's.failing_since IS NULL',
+    ),
+    test: failing('has no failures, and its next ones are reported, however soon they begin'),
+  },
+  {
+    name: 'an endpoint that moved keeps the failures of its earlier URL',
+    changes: one(WEBHOOKS, 'if (options.isEnabled === true || isMoved) await', 'if (options.isEnabled === true) await'),
+    test: failing('has no failures, and its next ones are reported, however soon they begin'),
+  },
+  {
+    name: 'an owner disables no webhook that the service has disabled',
+    changes: one(
+      WEBHOOKS,
+      "(isEnabled === false && before.disabledReason !== 'owner')",
+      '(isEnabled === false && !before.isDisabled)',
+    ),
+    test: failing('reports after an hour that an endpoint fails, once, and disables it after five days'),
+  },
+  {
+    name: 'a deleted webhook keeps its previous secret',
+    changes: one(
+      WEBHOOKS,
+      '{ secretSealed: null, previousSecretSealed: null, previousUntil: null }',
+      '{ secretSealed: null }',
+    ),
+    test: {
+      file: 'integration/webhooks/webhooks.test.ts',
+      title: 'is sealed at rest, and keeps no secret once it is deleted',
+    },
+  },
+  {
+    name: 'deliveries of a deleted webhook wait for their next attempt',
+    changes: one(WEBHOOKS, 'await tx.query(LOOK_NOW, [id]);', ''),
+    test: {
+      file: 'integration/webhooks/webhooks-sender.test.ts',
+      title: 'ends the waiting deliveries of a deleted endpoint, and sends nothing there',
+    },
+  },
+  {
+    name: 'webhooks reach a public address of the machine itself',
+    changes: one('modules/webhooks/address-rules.ts', 'if (this.own.has(parsed.toString())) return false;', ''),
+    test: { file: 'unit/webhooks/webhook-rules.test.ts', title: 'of this machine is refused even if it is public' },
   },
 ];

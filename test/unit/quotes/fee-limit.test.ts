@@ -37,6 +37,12 @@ it('never exceeds the chain’s highest, and is what all of the energy needs up 
   );
 });
 
+it('is not capped where the energy needs exactly the chain’s highest', () => {
+  const at = (maxFeeLimitSun: bigint) => feeLimitFor(energy(65_000), { energyFeeSun: 100n, maxFeeLimitSun });
+  expect(at(6_500_000n)).toEqual({ feeLimitSun: 6_500_000n, isFeeLimitCapped: false });
+  expect(at(6_499_999n)).toEqual({ feeLimitSun: 6_499_999n, isFeeLimitCapped: true });
+});
+
 it('the highest fee limit may be left out, but must be positive and named once', () => {
   expect(read({}).maxFeeLimitSun).toBeUndefined();
   expect(read({ getMaxFeeLimit: 15_000_000_000 }).maxFeeLimitSun).toBe(15_000_000_000n);

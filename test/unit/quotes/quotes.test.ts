@@ -83,6 +83,21 @@ describe('the price table', () => {
     );
   });
 
+  test('warns the operator of a long row that asks less than half as much per day as a shorter one', () => {
+    const slips = (durationMaxSec: number, sunPerEnergy: bigint) =>
+      slipsIn({ durationMaxSec, sunPerEnergy }, { unit: 'energy', rows: ROWS }, undefined);
+    const day = ROWS.find(({ durationMaxSec }) => durationMaxSec === 86_400)!;
+    expect(slips(2 * 86_400, day.sunPerEnergy)).toEqual([]);
+    expect(slips(10 * 86_400, 5n * day.sunPerEnergy)).toEqual([]);
+    expect(slips(10 * 86_400, 5n * day.sunPerEnergy - 1n)).toEqual([
+      expect.stringContaining(`less than half of the ${day.sunPerEnergy.toString()}.00 of 86400 s`),
+    ]);
+    expect(slips(90 * 86_400, 90n * day.sunPerEnergy)).toEqual([]);
+    expect(slips(90 * 86_400 + 1, 90n * day.sunPerEnergy)).toEqual([
+      expect.stringContaining('is longer than 7776000 s'),
+    ]);
+  });
+
   test('judges a price of bandwidth by other prices of bandwidth and the fee per byte', () => {
     const table = bandwidthTable([
       { durationMaxSec: 600, sunPerEnergy: 38n, sunPerBandwidth: 500n },

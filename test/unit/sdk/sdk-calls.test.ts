@@ -161,6 +161,7 @@ describe('a change without a key', () => {
     ['the service could not say', refusal(503, 'SERVICE_UNAVAILABLE')],
     ['a copy of it came before', refusal(401, 'SIGNATURE_REPLAYED')],
     ['a proxy answered', { status: 502, text: '' }],
+    ['a proxy waited for the request in vain', { status: 408, text: '' }],
   ];
   it.each(OPEN)('is made once, with an unknown outcome, if %s', async (_, reply) => {
     service.answer(reply, WEBHOOK);
@@ -213,6 +214,14 @@ describe('any call', () => {
     const thrown = await thrownBy(service.client({ timeoutMs: 30_000 }).quotes.create(REQUEST));
     expect(thrown).toMatchObject({ code: 'CHAIN_UNAVAILABLE', retryAfterSec: 60 });
     expect(service.asked).toHaveLength(1);
+  });
+
+  it('knows the seconds that a proxy asks for with a date', async () => {
+    const inAnHour = new Date(Date.now() + 3_600_000).toUTCString();
+    service.answer({ status: 503, text: '', headers: { 'Retry-After': inAnHour } });
+    const thrown = (await thrownBy(service.client().quotes.create(REQUEST))) as ApiError;
+    expect(thrown.retryAfterSec).toBeGreaterThan(3500);
+    expect(thrown.retryAfterSec).toBeLessThanOrEqual(3600);
   });
 
   it('has one deadline over all attempts and waits', async () => {

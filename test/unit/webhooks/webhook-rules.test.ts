@@ -60,6 +60,23 @@ describe('an address', () => {
     expect(rules({ denyNetworks: ['8.8.0.0/16'] }).mayConnect('8.8.8.8')).toBe(false);
   });
 
+  it('of this machine is refused even if it is public, in any form, unless an operator allows it', () => {
+    const given = { family: 'IPv4', netmask: '', mac: '', internal: false, cidr: null } as const;
+    const interfaces = () => ({
+      eth0: [
+        { ...given, address: '8.8.4.4' },
+        { ...given, address: '2a00:1450:4001:81b::200e%eth0', family: 'IPv6' as const, scopeid: 0 },
+      ],
+    });
+    const here = new AddressRules(OPEN, interfaces);
+    for (const own of ['8.8.4.4', '::ffff:8.8.4.4', '2a00:1450:4001:81b::200e', '2a00:1450:4001:081b:0::200e']) {
+      expect([own, here.mayConnect(own)]).toEqual([own, false]);
+    }
+    expect(here.mayConnect('8.8.8.8')).toBe(true);
+    const allowed = new AddressRules({ ...OPEN, allowNetworks: ['8.8.4.4'] }, interfaces);
+    expect(allowed.mayConnect('8.8.4.4')).toBe(true);
+  });
+
   it('may be in a URL only if it is an allowed private one, on an allowed port', () => {
     const own = rules({ allowNetworks: ['127.0.0.1'], allowHttp: true, ports: [8080] });
     expect(own.destinationOf('http://127.0.0.1:8080/x?y=1')).toEqual({
@@ -95,10 +112,10 @@ describe('a delivery that failed', () => {
     expect(delayAfterMs(1, 10_000_000, 0.5)).toBe(86_400_000);
     const now = Date.parse('2026-11-20T12:00:00Z');
     expect(
-      ['120', ' 7 ', 'Fri, 20 Nov 2026 12:01:00 GMT', 'soon', '-5', undefined].map((each) =>
-        retryAfterSecOf(each, now),
+      ['120', ' 7 ', 'Fri, 20 Nov 2026 12:01:00 GMT', 'Fri, 20 Nov 2026 11:00:00 GMT', 'soon', '-5', undefined].map(
+        (each) => retryAfterSecOf(each, now),
       ),
-    ).toEqual([120, 7, 60, undefined, expect.anything(), undefined]);
+    ).toEqual([120, 7, 60, 0, undefined, expect.anything(), undefined]);
   });
 });
 
