@@ -112,6 +112,20 @@ it('rejects the extension of an archived order, with the reason', async () => {
   expect((await extend('after')).body).toMatchObject({ error: 'NOT_EXTENDABLE' });
 });
 
+it('finds no archived order by the key of its extension', async () => {
+  const key = await orderInTheEnd(worker);
+  const { id } = await orderOf(key);
+  expect(await archive()).toBe(1);
+  await asAdmin(fixtureDatabaseUrl(), (client) =>
+    client.query(`INSERT INTO order_key (project_id, key, order_id, extension) VALUES ($1, 'its-extension', $2, 1)`, [
+      customer.merchant,
+      id,
+    ]),
+  );
+  expect((await customer.get(`/v1/orders/${key}`)).body).toMatchObject({ id: Number(id) });
+  expect((await customer.get('/v1/orders/its-extension')).status).toBe(404);
+});
+
 describe('an order stays where it is', () => {
   it('until the costs of its transactions are recorded', async () => {
     const key = await orderInTheEnd(worker);

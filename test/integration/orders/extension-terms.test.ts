@@ -56,6 +56,15 @@ it('an extension tells what it was sold by, also to a replay', async () => {
   expect(await foundByVerify()).toEqual([]);
 });
 
+it('an operator sees the charges of the order and of each extension', async () => {
+  const key = await settledOrder(await SteppedWorker.open());
+  await extend(key, { by: DAY_SEC, uses: 1, under: 'a-day' });
+  const { body } = await extend(key, { by: DAY_SEC, uses: 1, under: 'another-day' });
+  const { id, credits: paid, extensions } = body as { id: number; credits: number; extensions: { credits: number }[] };
+  const shown = await api.ledger.entriesOf(BigInt(id), 2);
+  expect(shown.map((entry) => Number(entry.credits))).toEqual([-paid, ...extensions.map((each) => -each.credits)]);
+});
+
 it('expected uses beyond any integer of the database are refused like the duration that allows them', async () => {
   const key = await settledOrder(await SteppedWorker.open());
   const refused = await extend(key, { by: Number.MAX_SAFE_INTEGER, uses: 2 ** 31, under: 'for-ever' });

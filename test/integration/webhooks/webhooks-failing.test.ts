@@ -354,7 +354,7 @@ it('reports after an hour that an endpoint fails, once, and disables it after fi
   await sender.run(() => fixture.areAll(id, 'delivered'));
 });
 
-it.each([
+it.each<[string, { readonly enabled?: boolean; readonly url?: string }]>([
   ['was enabled', { enabled: true }],
   ['got another URL', { url: 'http://127.0.9.9:8080/elsewhere' }],
 ])(

@@ -78,6 +78,26 @@ export const PLANTED_EXTENSIONS: readonly PlantedBug[] = [
     test: extensions('can be compensated with the order, and together they get at most their price'),
   },
   {
+    name: 'the key of an extension finds its order once that is archived',
+    changes: one(
+      'modules/orders/order-rows.ts',
+      'AND k.key = wanted.key AND k.extension IS NULL LIMIT 1',
+      'AND k.key = wanted.key LIMIT 1',
+    ),
+    test: {
+      file: 'integration/orders/archive-beside.test.ts',
+      title: 'finds no archived order by the key of its extension',
+    },
+  },
+  {
+    name: 'an operator sees no charge of the last extension',
+    changes: one('modules/billing/ledger.ts', ':ext:${(index + 1).toString()}', ':ext:${index.toString()}'),
+    test: {
+      file: 'integration/orders/extension-terms.test.ts',
+      title: 'an operator sees the charges of the order and of each extension',
+    },
+  },
+  {
     name: 'verify does not see an extension that was not charged',
     changes: [
       ...one('modules/verify/order-checks.ts', ' OR coalesce(e.charges, 0) <> o.extensions', ''),

@@ -208,4 +208,18 @@ export const PLANTED_KEYS: readonly PlantedBug[] = [
       'a pass that waited for slow nodes is followed by the next one without an extra rest',
     ),
   },
+  {
+    name: 'a caller sends a key that the service makes itself',
+    changes: one('platform/http/pipeline/idempotency-key.ts', '/^(?:ext|nonce|auto)_/', '/^(?:ext|nonce)_/'),
+    test: integration('http/pipeline')('refuses the Idempotency-Key'),
+  },
+  {
+    name: 'a key that is no part of a path is accepted',
+    changes: one(
+      'platform/http/pipeline/idempotency-key.ts',
+      "if (key === '.' || key === '..') {",
+      "if (key === '..') {",
+    ),
+    test: integration('http/pipeline')('refuses the Idempotency-Key'),
+  },
 ];

@@ -138,6 +138,14 @@ export const PLANTED_OPERATIONS: readonly PlantedBug[] = [
     },
   },
   {
+    name: 'a key that cannot sign alone suits a wallet',
+    changes: one('modules/pool/wallet-permission.ts', 'if (weight < permission.threshold) {', 'if (weight < 1n) {'),
+    test: {
+      file: 'unit/pool/wallet-permission.test.ts',
+      title: 'a key whose weight is below the threshold cannot act alone',
+    },
+  },
+  {
     name: 'a permission update costs what it costs on the main network',
     changes: one('modules/pool/permission-cost.ts', 'updateSun: fees.updateSun,', 'updateSun: 100_000_000n,'),
     test: {

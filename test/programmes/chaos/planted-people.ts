@@ -199,6 +199,13 @@ export const PLANTED_PEOPLE: readonly PlantedBug[] = [
     test: integration('console/console-sessions')('a second factor that is reset makes known browsers unknown'),
   },
   {
+    name: 'the last owner leaves a project to its members',
+    changes: one('modules/people/team.ts', 'id !== personId && role === manages', 'id !== personId && role.length > 0'),
+    test: integration('console/console-team')(
+      'of the last owner stays, even if two owners remove each other concurrently',
+    ),
+  },
+  {
     name: 'a restore keeps the sessions of the dump',
     changes: one(
       'modules/people/restored-access.ts',
