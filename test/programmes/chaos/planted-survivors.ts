@@ -72,6 +72,20 @@ const MONEY: readonly PlantedBug[] = [
     },
   },
   {
+    name: 'the list of another block counts as that of a block',
+    changes: one(
+      'platform/chain/block.ts',
+      "if (int64(info['blockNumber']) !== BigInt(header.number)) {",
+      "if (int64(info['blockNumber']) === undefined) {",
+    ),
+    test: { file: 'unit/chain/block.test.ts', title: 'is refused with an entry' },
+  },
+  {
+    name: 'a failed transaction succeeded if it has no receipt',
+    changes: one('platform/chain/block.ts', "return info['result'] !== 'FAILED' && (", 'return ('),
+    test: { file: 'unit/chain/block.test.ts', title: 'tells failed transactions from those that succeeded' },
+  },
+  {
     name: 'payments in two tokens agree',
     changes: one('platform/blocks/agreed-payments.ts', "contract ?? '', ", ''),
     test: { file: 'unit/blocks/agreed-payments.test.ts', title: 'does not agree on a payment in two tokens' },
