@@ -31,7 +31,7 @@ export const PLANTED_SDK: readonly PlantedBug[] = [
   {
     name: 'the SDK calls a purchase unsent whose connection lost its route',
     changes: one(`${SDK}/attempt.ts`, ' || IN_USE.test(syscall)', ''),
-    test: calls('has an unknown outcome only if it may have left before its route was lost: read'),
+    test: calls('has an unknown outcome only if it may have left before its route was lost:'),
   },
   {
     name: 'the SDK sends NaN as null',
