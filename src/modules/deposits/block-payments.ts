@@ -55,26 +55,7 @@ export async function paymentsIn(
   { payments, fees }: WitnessedBlock,
   tokens: CountingTokens,
 ): Promise<BlockPayments> {
-  const unique = (addresses: readonly string[]): string[] => [...new Set(addresses)];
-  const owners = new Map(
-    (
-      await tx.query<{ address: string; project_id: string }>(ADDRESSES_AMONG, [
-        unique(payments.flatMap(({ to, from }) => [to, from])),
-      ])
-    ).map((row) => [row.address, row.project_id]),
-  );
-  const senders = unique(payments.map(({ from }) => from));
-  const own = new Set((await tx.query<{ address: string }>(OWN_SENDERS, [senders])).map(({ address }) => address));
-  const left = payments.filter(({ from, isTokenFee }) => owners.has(from) && isTokenFee !== true);
-  const paid = new Set(
-    (
-      await tx.query<{ address: string }>(PAID_BY_US, [
-        senders,
-        left.map(({ to }) => to),
-        left.map(({ txid }) => Buffer.from(txid, 'hex')),
-      ])
-    ).map(({ address }) => address),
-  );
+  const { projectOf, ownSenders, paidByUs } = await readParties(tx, payments);
   const counting: ProjectPayment[] = [];
   const ignored: Payment[] = [];
   const movements: Movement[] = fees.map(({ txid, address, amount }) => {
@@ -83,27 +64,51 @@ export async function paymentsIn(
   });
   for (const payment of payments) {
     const { to, from, amount } = payment;
-    const projectId = owners.get(to);
+    const projectId = projectOf.get(to);
     if (payment.kind === 'destroyed') {
-      if (owners.has(from) && payment.isAgreed) movements.push(...destroyedBy(payment, tokens));
+      if (projectOf.has(from) && payment.isAgreed) movements.push(...destroyedBy(payment, tokens));
       continue;
     }
     const asset = assetOf(payment, tokens.counting);
+    const isOurs = ownSenders.has(from);
     if (asset === undefined) {
-      if (projectId !== undefined && !own.has(from)) ignored.push(payment);
+      if (projectId !== undefined && !isOurs) ignored.push(payment);
       continue;
     }
-    const isOurs = own.has(from);
     if (projectId !== undefined && !isOurs) {
-      counting.push({ payment, projectId, asset, isPaidByUs: paid.has(from) });
+      counting.push({ payment, projectId, asset, isPaidByUs: paidByUs.has(from) });
     }
     if (from === to || !payment.isAgreed) continue;
     const moved = { txid: payment.txid, ...placeOf(payment), asset, contract: payment.contract ?? null };
-    if (owners.has(from)) movements.push({ ...moved, address: from, amount: -amount, counterparty: to });
+    if (projectOf.has(from)) movements.push({ ...moved, address: from, amount: -amount, counterparty: to });
     if (projectId !== undefined && isOurs) movements.push({ ...moved, address: to, amount, counterparty: from });
   }
   return { counting, ignored, movements };
 }
+
+interface Parties {
+  /** The project of each deposit address. */
+  readonly projectOf: ReadonlyMap<string, string>;
+  /** Senders that are addresses of this service. */
+  readonly ownSenders: ReadonlySet<string>;
+  /** Senders that a deposit address paid outside a recorded return, before or in this block. */
+  readonly paidByUs: ReadonlySet<string>;
+}
+
+async function readParties(tx: Transaction, payments: readonly Payment[]): Promise<Parties> {
+  const addresses = new Set(payments.flatMap(({ to, from }) => [to, from]));
+  const rows = await tx.query<{ address: string; project_id: string }>(ADDRESSES_AMONG, [[...addresses]]);
+  const projectOf = new Map(rows.map((row) => [row.address, row.project_id]));
+  const senders = [...new Set(payments.map(({ from }) => from))];
+  const own = await tx.query<{ address: string }>(OWN_SENDERS, [senders]);
+  const left = payments.filter(({ from, isTokenFee }) => projectOf.has(from) && isTokenFee !== true);
+  const receivers = [left.map(({ to }) => to), left.map(({ txid }) => Buffer.from(txid, 'hex'))];
+  const paid = await tx.query<{ address: string }>(PAID_BY_US, [senders, ...receivers]);
+  return { projectOf, ownSenders: addressSet(own), paidByUs: addressSet(paid) };
+}
+
+const addressSet = (rows: readonly { readonly address: string }[]): ReadonlySet<string> =>
+  new Set(rows.map(({ address }) => address));
 
 /**
  * Returns the amount that the owner of an accepted token destroyed at a deposit address. Logs of other contracts can

@@ -4,22 +4,23 @@
  * and taken in later. The other writers of deposits are held-deposits.ts, unconfirmed-deposits.ts, small-sums.ts and
  * small-deposits.ts.
  *
- * Lock order: cursor, projects with their balances, deposits, entries.
+ * Locks: the cursor first, so that one transaction at a time takes deposits in. Deposits that are locked elsewhere are
+ * skipped. The wait for a project and its balance is bounded (project-claims.ts). Entries come last.
  */
 import { Injectable } from '@nestjs/common';
 import { BlockCursor } from '../../platform/blocks/block-cursor.js';
 import type { WitnessedBlock } from '../../platform/blocks/witnessed-blocks.js';
-import { credits as creditsFrom, type Credits } from '../../domain/units.js';
+import type { Credits } from '../../domain/units.js';
 import type { Author } from '../../platform/database/audit-log.js';
-import { Database, type Transaction } from '../../platform/database/database.js';
+import { Database, type Statement, type Transaction } from '../../platform/database/database.js';
 import { Blacklist } from './blacklist.js';
 import { insertMovements, paymentsIn, type ProjectPayment } from './block-payments.js';
-import { CHAIN, DepositJudge, UNDECIDED, type Decision } from './deposit-judge.js';
-import { candidateOf, entryKeyOf, insertDeposits, writeDecision } from './deposit-rows.js';
-import { PEG_MIN, creditsOfWorth } from './judgement.js';
+import { CHAIN, DepositJudge, UNDECIDED } from './deposit-judge.js';
+import { candidateOf, entryKeyOf, insertDeposits, writeDecision, type DepositToWrite } from './deposit-rows.js';
+import { PEG_MIN, type Decision } from './judgement.js';
 import * as sql from './deposit-sql.js';
 import { DepositTokens } from './deposit-tokens.js';
-import { creditHeldWith, HeldDeposits } from './held-deposits.js';
+import { creditHeldWith, creditsWith, HeldDeposits, readHeldWith } from './held-deposits.js';
 import { countIgnored } from './ignored-transfers.js';
 import {
   PARKED_ADDRESSES,
@@ -110,7 +111,7 @@ export class DepositBook {
     const waiting = await this.readWaiting();
     await this.blacklist.read([
       ...waiting.flatMap(({ asset, address }) => (asset === 'USDT' ? [address] : [])),
-      ...(await this.addressesOf(sums.WAITING_ADDRESSES, [WAITING_BATCH])),
+      ...(await this.readAddresses(sums.WAITING_ADDRESSES, [WAITING_BATCH])),
     ]);
     return this.database.transaction(async (tx) => {
       if ((await this.blockCursor.lockUnderLease(tx, fence)) === undefined) return 0;
@@ -148,7 +149,7 @@ export class DepositBook {
 
   /** Takes in parked payments whose locks are gone: a bounded number, in rotation. */
   private async recordParked(fence: bigint): Promise<void> {
-    await this.blacklist.read(await this.addressesOf(PARKED_ADDRESSES, [this.unparkedTo, PARKED_BATCH]));
+    await this.blacklist.read(await this.readAddresses(PARKED_ADDRESSES, [this.unparkedTo, PARKED_BATCH]));
     await this.database.transaction(async (tx) => {
       if ((await this.blockCursor.lockUnderLease(tx, fence)) === undefined) return;
       const parked = await nextParked(tx, this.unparkedTo, PARKED_BATCH);
@@ -170,7 +171,7 @@ export class DepositBook {
    * in rotation. Deposits whose tokens the owner destroyed meanwhile stay held. Throws ChainUnavailableError.
    */
   async releaseUnlisted(fence: bigint): Promise<void> {
-    const held = await this.addressesOf(sql.BLACKLISTED_ADDRESSES, [this.releasedTo, ADDRESS_BATCH]);
+    const held = await this.readAddresses(sql.BLACKLISTED_ADDRESSES, [this.releasedTo, ADDRESS_BATCH]);
     this.releasedTo = held.length < ADDRESS_BATCH ? '' : (held.at(-1) ?? '');
     await this.blacklist.read(held);
     const free = held.filter((address) => !this.blacklist.has(address));
@@ -197,8 +198,7 @@ export class DepositBook {
     if (row.is_destroyed) return holdFor('destroyed', row.rate_e8);
     const rate = row.rate_e8 ?? (await this.depositJudge.findRate(tx, batch, candidate))?.rate;
     if (rate === undefined) return;
-    const [small] = await tx.query<{ worth: string }>(sums.WORTH_HELD_WITH, [key]);
-    const total = creditsFrom(creditsOfWorth(BigInt(small?.worth ?? 0) + candidate.amount * rate));
+    const total = creditsWith(await readHeldWith(tx, key), candidate.amount, rate);
     const excess = await this.depositJudge.findExcess(tx, batch, candidate, total);
     if (excess !== undefined) return holdFor(excess, rate);
     const decision: Decision = {
@@ -214,8 +214,8 @@ export class DepositBook {
     await creditHeldWith(tx, key);
   }
 
-  private async addressesOf(statement: { name: string; text: string }, params: readonly unknown[]): Promise<string[]> {
-    return (await this.database.query<{ address: string }>(statement, [...params])).map(({ address }) => address);
+  private async readAddresses(statement: Statement, params: readonly unknown[]): Promise<string[]> {
+    return (await this.database.query<{ address: string }>(statement, params)).map(({ address }) => address);
   }
 
   /**
@@ -251,7 +251,7 @@ export class DepositBook {
     block: DepositBlock,
     payments: readonly ProjectPayment[],
   ): Promise<void> {
-    const rows: (ProjectPayment & { readonly outcome: Decision })[] = [];
+    const rows: DepositToWrite[] = [];
     for (const each of payments) {
       const { payment, projectId, asset, isPaidByUs } = each;
       const candidate: Candidate = {
@@ -264,9 +264,9 @@ export class DepositBook {
         address: payment.to,
         isPaidByUs,
       };
-      const outcome = await this.depositJudge.decide(tx, batch, candidate);
-      await this.depositJudge.enterInLedger(tx, batch, { candidate, decision: outcome, author: CHAIN });
-      rows.push({ ...each, outcome });
+      const decision = await this.depositJudge.decide(tx, batch, candidate);
+      await this.depositJudge.enterInLedger(tx, batch, { candidate, decision, author: CHAIN });
+      rows.push({ ...each, decision });
     }
     await insertDeposits(tx, block, rows);
   }

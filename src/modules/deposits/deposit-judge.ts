@@ -4,26 +4,17 @@ import { Ledger } from '../billing/ledger.js';
 import { WitnessedBlocks } from '../../platform/blocks/witnessed-blocks.js';
 import { Config } from '../../platform/config/config.js';
 import { trxOf } from '../../domain/conversion.js';
-import { CREDITS_PER_USD, credits as creditsFrom, type Credits } from '../../domain/units.js';
+import type { DepositAsset } from '../../domain/deposit-state.js';
+import { CREDITS_PER_USD, credits as creditsFrom } from '../../domain/units.js';
 import type { Author } from '../../platform/database/audit-log.js';
 import type { Transaction } from '../../platform/database/database.js';
 import { Blacklist } from './blacklist.js';
-import type { Outcome } from './deposit-rows.js';
 import * as sql from './deposit-sql.js';
 import { DepositTerms } from './deposit-terms.js';
-import { CREDITS_MAX, creditsOfWorth, judge, type MinuteRate } from './judgement.js';
+import { CREDITS_MAX, creditsOfWorth, judge, type Decision, type MinuteRate } from './judgement.js';
 import { RateHistory, type UndoubtedRate } from './rate-history.js';
 import { waitReasonOf } from './small-sums.js';
 import type { Candidate, DepositBatch } from './deposit-batch.js';
-
-/** A decision on one transfer. A pending small deposit may still be credited together with a later one. */
-export interface Decision extends Outcome {
-  status: Outcome['status'];
-  reason: Outcome['reason'];
-  entryKey: Outcome['entryKey'];
-  sumId: Outcome['sumId'];
-  readonly credits: Credits | null;
-}
 
 export const CHAIN: Author = { actor: 'chain', reason: 'deposit' };
 export const UNDECIDED = { rateE8: null, entryKey: null, credits: null, sumId: null } as const;
@@ -138,9 +129,7 @@ export class DepositJudge {
   }
 
   async findRate(tx: Transaction, batch: DepositBatch, { asset, at }: Candidate): Promise<MinuteRate | undefined> {
-    const place = `${asset} ${at.toISOString().slice(0, 16)}`;
-    if (!batch.rates.has(place)) batch.rates.set(place, await this.rateHistory.find(tx, asset, at));
-    return batch.rates.get(place);
+    return readOnce(batch.rates, minuteOf(asset, at), () => this.rateHistory.find(tx, asset, at));
   }
 
   private async findUndoubtedRate(
@@ -148,9 +137,13 @@ export class DepositJudge {
     batch: DepositBatch,
     { asset, at }: Candidate,
   ): Promise<UndoubtedRate | undefined> {
-    const place = `${asset} ${at.toISOString().slice(0, 16)}`;
-    if (!batch.undoubtedRates.has(place))
-      batch.undoubtedRates.set(place, await this.rateHistory.findUndoubted(tx, asset, at));
-    return batch.undoubtedRates.get(place);
+    return readOnce(batch.undoubtedRates, minuteOf(asset, at), () => this.rateHistory.findUndoubted(tx, asset, at));
   }
+}
+
+const minuteOf = (asset: DepositAsset, at: Date): string => `${asset} ${at.toISOString().slice(0, 16)}`;
+
+async function readOnce<T>(known: Map<string, T>, key: string, read: () => Promise<T>): Promise<T> {
+  if (!known.has(key)) known.set(key, await read());
+  return known.get(key) as T;
 }

@@ -1,5 +1,6 @@
 /**
- * Consumes solid blocks for deposits. Between blocks it records rates, decides on waiting deposits and reads the head.
+ * Consumes solid blocks for deposits. Before each pass it records rates and decides on waiting deposits. When no block
+ * is left, it reads the head and releases deposits whose address is no longer blacklisted.
  */
 import { Injectable } from '@nestjs/common';
 import type { BlockConsumer } from '../../platform/blocks/block-consumer.js';

@@ -3,21 +3,11 @@ import type { Transaction } from '../../platform/database/database.js';
 import type { ProjectPayment } from './block-payments.js';
 import { DECIDE, INSERT, type DepositRow } from './deposit-sql.js';
 import type { Candidate } from './deposit-batch.js';
+import type { Decision } from './judgement.js';
 import { paymentColumns, type DepositBlock } from './parked-payments.js';
 
-/** The decision on one transfer. A pending small deposit may still be credited together with a later one. */
-export interface Outcome {
-  readonly status: 'credited' | 'held' | 'pending';
-  readonly reason: string | null;
-  readonly rateE8: bigint | null;
-  readonly entryKey: string | null;
-  readonly credits: bigint | null;
-  /** The sum of small deposits that includes it. */
-  readonly sumId: bigint | null;
-}
-
 export interface DepositToWrite extends ProjectPayment {
-  readonly outcome: Outcome;
+  readonly decision: Readonly<Decision>;
 }
 
 export async function insertDeposits(
@@ -30,13 +20,13 @@ export async function insertDeposits(
   await tx.query(INSERT, [
     ...paymentColumns(block, rows),
     column(({ payment }) => payment.amount),
-    column(({ outcome }) => outcome.status),
-    column(({ outcome }) => outcome.reason),
-    column(({ outcome }) => outcome.rateE8),
-    column(({ outcome }) => outcome.entryKey),
-    column(({ outcome }) => outcome.credits),
+    column(({ decision }) => decision.status),
+    column(({ decision }) => decision.reason),
+    column(({ decision }) => decision.rateE8),
+    column(({ decision }) => decision.entryKey),
+    column(({ decision }) => decision.credits),
     column(({ payment }) => payment.contract ?? null),
-    column(({ outcome }) => outcome.sumId),
+    column(({ decision }) => decision.sumId),
   ]);
 }
 
@@ -57,7 +47,7 @@ export function candidateOf(row: DepositRow): Candidate {
   };
 }
 
-export async function writeDecision(tx: Transaction, id: bigint, decision: Outcome): Promise<void> {
+export async function writeDecision(tx: Transaction, id: bigint, decision: Readonly<Decision>): Promise<void> {
   const { status, reason, rateE8, entryKey, credits, sumId } = decision;
   await tx.query(DECIDE, [id, status, reason, rateE8, entryKey, credits, sumId]);
 }

@@ -9,7 +9,7 @@ import { recordAct, type Author } from '../../platform/database/audit-log.js';
 import type { Queryable, Transaction } from '../../platform/database/database.js';
 import { Deposit } from '../../platform/database/entities/deposit.entity.js';
 import { Ledger } from '../billing/ledger.js';
-import { DepositBatch } from './deposit-batch.js';
+import { DepositBatch, type Candidate } from './deposit-batch.js';
 import { candidateOf, entryKeyOf, writeDecision } from './deposit-rows.js';
 import * as sql from './deposit-sql.js';
 import { creditsOfWorth } from './judgement.js';
@@ -50,12 +50,20 @@ export class HeldDeposits {
   }
 
   async readWorth(on: Queryable, deposit: Deposit): Promise<HeldWorth> {
-    const { asset, blockAt, kind, place } = deposit;
+    const { asset, blockAt: at, kind, place, rateE8 } = deposit;
     const key = entryKeyOf(deposit.txid.toString('hex'), kind, place);
-    const small = await smallWith(on, key);
-    const rate = deposit.rateE8 ?? (await this.rateHistory.find(on, asset, blockAt))?.rate;
-    const credits = rate === undefined ? undefined : creditsOf(small.worth, BigInt(deposit.amount), rate);
-    return { credits, smallAmount: small.amount };
+    return this.worthOf(on, { key, asset, at, amount: BigInt(deposit.amount) }, rateE8);
+  }
+
+  private async worthOf(
+    on: Queryable,
+    { key, asset, at, amount }: Pick<Candidate, 'key' | 'asset' | 'at' | 'amount'>,
+    known: bigint | null,
+  ): Promise<HeldWorth & { readonly rate: bigint | undefined }> {
+    const small = await readHeldWith(on, key);
+    const rate = known ?? (await this.rateHistory.find(on, asset, at))?.rate;
+    const credits = rate === undefined ? undefined : creditsWith(small, amount, rate);
+    return { credits, smallAmount: small.amount, rate };
   }
 
   /**
@@ -75,17 +83,15 @@ export class HeldDeposits {
     if (row === undefined) throw unknownDeposit(id);
     if (row.status !== 'held') throw new OperatorError(`Deposit ${id.toString()} is ${row.status}, not held.`);
     const candidate = candidateOf(row);
-    const { key, projectId, asset, at } = candidate;
-    const small = await smallWith(tx, key);
-    const rate = row.rate_e8 ?? (await this.rateHistory.find(tx, asset, at))?.rate;
-    const amount = rate === undefined ? undefined : creditsOf(small.worth, candidate.amount, rate);
-    if (expected !== undefined && amount !== expected) {
+    const { key, projectId } = candidate;
+    const { credits, smallAmount, rate } = await this.worthOf(tx, candidate, row.rate_e8);
+    if (expected !== undefined && credits !== expected) {
       throw new OperatorError(`The worth of deposit ${id.toString()} has changed. Look at it again.`);
     }
     await recordAct(tx, author, {
       action: isCredited ? 'deposits.credit' : 'deposits.ignore',
       subject: id.toString(),
-      detail: { ...candidate, smallOnes: small.amount },
+      detail: { ...candidate, smallOnes: smallAmount },
     });
     if (!isCredited) {
       await tx.query(sql.DECIDE, [id, 'ignored', author.reason, row.rate_e8, null, null, null]);
@@ -93,30 +99,23 @@ export class HeldDeposits {
       await settleClosedSums(tx);
       return undefined;
     }
-    if (rate === undefined || amount === undefined) {
+    if (rate === undefined || credits === undefined) {
       throw new OperatorError('There is no rate for its minute yet. Try again later.');
     }
-    if (amount === 0n) throw new OperatorError('The deposit is worth less than one credit.');
-    if (amount > (await new DepositBatch(tx).roomOf(projectId))) {
+    if (credits === 0n) throw new OperatorError('The deposit is worth less than one credit.');
+    if (credits > (await new DepositBatch(tx).roomOf(projectId))) {
       throw new OperatorError('The balance would exceed 2^53 − 1 credits. Lower it with `credits adjust` first.');
     }
-    await this.ledger.enterDeposit(tx, { entryKey: key, projectId, credits: amount, ...author });
-    const decision = {
-      status: 'credited',
-      reason: null,
-      rateE8: rate,
-      entryKey: key,
-      credits: amount,
-      sumId: null,
-    } as const;
+    await this.ledger.enterDeposit(tx, { entryKey: key, projectId, credits, ...author });
+    const decision = { status: 'credited', reason: null, rateE8: rate, entryKey: key, credits, sumId: null } as const;
     await writeDecision(tx, id, decision);
     await creditHeldWith(tx, key);
-    await this.ledger.moveBalances(tx, new Map([[projectId, amount]]));
-    return amount;
+    await this.ledger.moveBalances(tx, new Map([[projectId, credits]]));
+    return credits;
   }
 }
 
-/** Returns what a deposit's ledger entry is named by. */
+/** Returns the part of the ledger entry's key that names the deposit. */
 export const referenceOf = ({ txid, kind, place }: Deposit): string =>
   entryKeyOf(txid.toString('hex'), kind, place).slice('deposit:'.length);
 
@@ -128,13 +127,21 @@ export async function creditHeldWith(tx: Transaction, key: string): Promise<void
   await settleClosedSums(tx);
 }
 
-async function smallWith(on: Queryable, key: string): Promise<{ readonly amount: bigint; readonly worth: bigint }> {
+/** The sum of the small deposits that are held with a deposit. */
+interface HeldSum {
+  readonly amount: bigint;
+  readonly worth: bigint;
+}
+
+/** Reads the sum of the small deposits that are held with the deposit of this key. */
+export async function readHeldWith(on: Queryable, key: string): Promise<HeldSum> {
   const [small] = await on.query<{ amount: string; worth: string }>(sums.WORTH_HELD_WITH, [key]);
   return { amount: BigInt(small?.amount ?? 0), worth: BigInt(small?.worth ?? 0) };
 }
 
-const creditsOf = (small: bigint, amount: bigint, rate: bigint): Credits =>
-  creditsFrom(creditsOfWorth(small + amount * rate));
+/** Returns the credits for a deposit and the small deposits that are held with it. */
+export const creditsWith = ({ worth }: HeldSum, amount: bigint, rate: bigint): Credits =>
+  creditsFrom(creditsOfWorth(worth + amount * rate));
 
 const unknownDeposit = (id: bigint): OperatorError =>
   new OperatorError(`There is no deposit ${id.toString()}.`, 1, 'NOT_FOUND');

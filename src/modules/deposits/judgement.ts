@@ -1,6 +1,6 @@
 /** Decides on a deposit in a solid block: creditable with its rate, held, or pending. Pure. */
 import type { DepositAsset } from '../../domain/deposit-state.js';
-import { CREDITS_PER_USD, RATE_SCALE, rateE8, type RateE8 } from '../../domain/units.js';
+import { CREDITS_PER_USD, RATE_SCALE, rateE8, type Credits, type RateE8 } from '../../domain/units.js';
 
 /** The known worth of an asset at the minute of a block. */
 export interface MinuteRate {
@@ -23,6 +23,17 @@ export type Judgement =
   | { readonly status: 'pending'; readonly reason: WaitReason; readonly rate: RateE8 | undefined }
   | { readonly status: 'held'; readonly reason: HoldReason; readonly rate: RateE8 | undefined }
   | { readonly status: 'creditable'; readonly rate: RateE8 };
+
+/** The decision on one transfer. A later transfer of the same transaction may still change that on a small deposit. */
+export interface Decision {
+  status: 'credited' | 'held' | 'pending';
+  reason: string | null;
+  readonly rateE8: bigint | null;
+  entryKey: string | null;
+  readonly credits: Credits | null;
+  /** The sum of small deposits that includes it. */
+  sumId: bigint | null;
+}
 
 /** A rate further than this from the day's median, in percent, needs the operator's decision. */
 export const JUMP_PERCENT = 10n;

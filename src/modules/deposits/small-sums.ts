@@ -8,6 +8,7 @@ import type { DepositAsset } from '../../domain/deposit-state.js';
 import { invariant } from '../../domain/errors.js';
 import type { Transaction } from '../../platform/database/database.js';
 import type { DepositRow } from './deposit-sql.js';
+import type { Decision } from './judgement.js';
 import * as sql from './small-sums-sql.js';
 
 /** Deposits that receive the decision on their sum in one transaction. */
@@ -20,15 +21,10 @@ export interface SumOwner {
   readonly isAgreed: boolean;
 }
 
-/** A row that is not written yet, with the members that a later payment may still change. */
-export interface Unwritten {
-  status: string;
-  reason: string | null;
-  entryKey: string | null;
-  sumId: bigint | null;
-}
+/** The decision of a row that is not written yet: a later payment may still change these members. */
+type Unwritten = Pick<Decision, 'status' | 'reason' | 'entryKey' | 'sumId'>;
 
-export interface SmallSum {
+interface SmallSum {
   /** Undefined before its first deposit. */
   id: bigint | undefined;
   amount: bigint;

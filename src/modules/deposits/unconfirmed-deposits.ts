@@ -9,7 +9,8 @@ import { WitnessedBlocks, type WitnessedBlock } from '../../platform/blocks/witn
 import { Database } from '../../platform/database/database.js';
 import { paymentsIn } from './block-payments.js';
 import { UNDECIDED } from './deposit-judge.js';
-import { insertDeposits, type Outcome } from './deposit-rows.js';
+import { insertDeposits } from './deposit-rows.js';
+import type { Decision } from './judgement.js';
 import { DepositTerms } from './deposit-terms.js';
 import { DepositTokens } from './deposit-tokens.js';
 import { splitByLocks } from './unlocked-payments.js';
@@ -18,7 +19,7 @@ import { splitByLocks } from './unlocked-payments.js';
  * TRON: a block is solid after 19 others. With a wider gap than this the chain has stalled, and the head is not read.
  */
 const BLOCKS_MAX = 60;
-const NOT_SOLID: Outcome = { ...UNDECIDED, status: 'pending', reason: 'not_solid' };
+const NOT_SOLID: Decision = { ...UNDECIDED, status: 'pending', reason: 'not_solid' };
 
 @Injectable()
 export class UnconfirmedDeposits {
@@ -69,7 +70,7 @@ export class UnconfirmedDeposits {
       await insertDeposits(
         tx,
         block,
-        ready.map((each) => ({ ...each, outcome: NOT_SOLID })),
+        ready.map((each) => ({ ...each, decision: NOT_SOLID })),
       );
       return true;
     });
