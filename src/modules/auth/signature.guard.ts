@@ -6,6 +6,7 @@ import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/com
 import type { Request, Response } from 'express';
 import { Config } from '../../platform/config/config.js';
 import { ApiError, invariant } from '../../domain/errors.js';
+import { UUID } from '../../domain/uuid.js';
 import { receiveBody } from '../../platform/http/body/read-body.js';
 import type { BudgetName } from '../../platform/http/pipeline/route-options.js';
 import type { Route } from '../../platform/http/pipeline/routes.js';
@@ -19,8 +20,6 @@ import { KeyUse } from './key-use.js';
 import { Nonces } from './nonces.js';
 import { RequestLog, type Attempt } from './request-log.js';
 import { plainOf } from '../../platform/http/body/plain-values.js';
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 const COUNTED: Readonly<Record<BudgetName, string>> = {
   quotes: 'Quotes and simulations',

@@ -62,7 +62,6 @@ interface Uses {
 
 @Injectable()
 export class UseObserver implements BlockConsumer {
-  readonly needsWitnesses = false;
   private readonly unmarked = new Map<string, Uses>();
   private readonly usesCounter: Counter;
 
@@ -101,34 +100,10 @@ export class UseObserver implements BlockConsumer {
     }
   }
 
-  async prepare(): Promise<void> {
-    // Nothing to load: each block's callers are looked up in the database.
-  }
-
-  async loadWatched(): Promise<void> {
-    // As above.
-  }
-
-  watchesPayments(): boolean {
-    return false;
-  }
-
-  watchesCosts(): boolean {
-    return false;
-  }
-
   /** Does not wait for rows locked by another session: that session marked them, or the next use will. */
   async consumeBlock(tx: Transaction, block: WitnessedBlock): Promise<() => void> {
     if (block.callers.length > 0) await this.mark(tx, { head: block, callers: block.callers });
     return () => undefined;
-  }
-
-  loseLease(): void {
-    // A turn leaves no state.
-  }
-
-  async workBetweenBlocks(): Promise<void> {
-    // There is no work between blocks.
   }
 
   /** Returns true when all of the uses are marked. */

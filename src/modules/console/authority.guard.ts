@@ -10,6 +10,7 @@ import type { Request } from 'express';
 import { ConsoleConfig } from '../../platform/config/console-config.js';
 import { ConsoleError } from '../../domain/console-error.js';
 import { ApiError, invariant } from '../../domain/errors.js';
+import { UUID } from '../../domain/uuid.js';
 import { receiveBody } from '../../platform/http/body/read-body.js';
 import { plainOf } from '../../platform/http/body/plain-values.js';
 import { requestContextOf } from '../../platform/http/pipeline/request-context.js';
@@ -22,8 +23,6 @@ import { setAdmitted } from './caller.js';
 import { deviceCookie, sessionCookie } from './cookies.js';
 import { AccessAudit } from './access-audit.js';
 import { PersonBudget } from './person-budget.js';
-
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 const signInFirst = (): ConsoleError => new ConsoleError('SIGN_IN', 'Sign in.');
 const noSuchPath = (): ApiError => new ApiError('NOT_FOUND', 'There is nothing at this path.');

@@ -5,6 +5,7 @@ import { Ledger, type Booked } from '../billing/ledger.js';
 import { ConsoleConfig } from '../../platform/config/console-config.js';
 import { invalidField } from '../../domain/errors.js';
 import { credits } from '../../domain/units.js';
+import { UUID } from '../../domain/uuid.js';
 import { IsFlag, IsInteger, IsText, Member, Optional } from '../../platform/http/body/member-rules.js';
 import { Projects } from '../projects/projects.js';
 import { money, notFound, reasonOf } from './answers.js';
@@ -16,14 +17,13 @@ import type { BookCredits, BookedCredits, CreditRequestList, DecideCredits } fro
 
 const READS = { operator: ['admin', 'support'], scope: 'service' } as const;
 const WRITES = { operator: ['admin'], scope: 'service', again: true } as const;
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-const REASON = { maxLength: 1000, description: 'Why; kept for ever.' };
+const REASON = { maxLength: 1000, description: 'The reason; kept for ever.' };
 
 class BookCreditsRequest implements BookCredits {
   @IsText({
     maxLength: 36,
     check: (value) => (UUID.test(value) ? undefined : 'must be a UUID in small letters'),
-    description: 'Chosen by who asks: the same one again is the same booking.',
+    description: 'Chosen by the caller. A repeated request with the same id books nothing more.',
   })
   declare readonly id: string;
 
@@ -34,15 +34,18 @@ class BookCreditsRequest implements BookCredits {
   })
   declare readonly kind: 'topup' | 'adjustment';
 
-  @IsInteger(() => ({ min: 1, max: Number.MAX_SAFE_INTEGER }), 'How many credits.')
+  @IsInteger(() => ({ min: 1, max: Number.MAX_SAFE_INTEGER }), 'Number of credits.')
   declare readonly credits: number;
 
   @Optional()
-  @IsFlag('Takes them off the balance; of an adjustment alone.')
+  @IsFlag('Deducts the credits. Only for an adjustment.')
   declare readonly takes_off?: boolean;
 
   @Optional()
-  @IsText({ maxLength: 200, description: 'The payment’s own reference, booked once for ever; the project reads it.' })
+  @IsText({
+    maxLength: 200,
+    description: 'Reference of the payment, visible to the project. It can be booked only once.',
+  })
   declare readonly reference?: string;
 
   @IsText(REASON)

@@ -3,6 +3,7 @@ import { Body, Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
 import { CreditRequests } from '../billing/credit-requests.js';
 import { ApiError } from '../../domain/errors.js';
 import { credits } from '../../domain/units.js';
+import { UUID } from '../../domain/uuid.js';
 import { IsInteger, IsText, Member } from '../../platform/http/body/member-rules.js';
 import { AccessAudit } from './access-audit.js';
 import { reasonOf } from './answers.js';
@@ -14,7 +15,6 @@ import type { DecidedDeposit, DecideDeposit, DepositEvidence } from './operator-
 
 const READS = { operator: ['admin', 'support'], scope: 'service' } as const;
 const WRITES = { operator: ['admin'], scope: 'service', again: true } as const;
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 class DecideDepositRequest implements DecideDeposit {
   @IsText({

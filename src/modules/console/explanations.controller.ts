@@ -1,6 +1,7 @@
 /** Routes of "Why did it burn?": a console writes the request, a worker answers, and the page reads the answer. */
 import { Body, Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiError } from '../../domain/errors.js';
+import { UUID } from '../../domain/uuid.js';
 import { IsText } from '../../platform/http/body/member-rules.js';
 import { txidIn } from '../explain/explain.dto.js';
 import { ExplanationRequests, type ExplanationState } from '../explain/explanation-requests.js';
@@ -10,7 +11,6 @@ import type { AskExplanation, AskedExplanation, ExplanationShape } from './expla
 
 const IN_PROJECT = { merchant: ['owner', 'member'], operator: ['admin', 'support'], scope: 'project' } as const;
 const IN_SERVICE = { operator: ['admin', 'support'], scope: 'service' } as const;
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 class AskExplanationRequest implements AskExplanation {
   @IsText({ maxLength: 100, description: 'The id of the transaction, 64 hex digits.' })

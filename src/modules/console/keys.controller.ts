@@ -6,6 +6,7 @@ import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/com
 import { EmptyBody } from '../../platform/http/body/empty-body.js';
 import { ConsoleError } from '../../domain/console-error.js';
 import { ApiError, invalidField } from '../../domain/errors.js';
+import { UUID } from '../../domain/uuid.js';
 import { ApiKeys, type KeyView } from '../projects/api-keys.js';
 import { Projects } from '../projects/projects.js';
 import { notFound } from './answers.js';
@@ -24,7 +25,6 @@ import {
 
 const READS = { merchant: ['owner', 'member'], operator: ['admin', 'support'], scope: 'project' } as const;
 const WRITES = { merchant: ['owner'], operator: ['admin'], scope: 'project', again: true } as const;
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 @Controller('api/projects/:project_id/keys')
 export class KeysController {

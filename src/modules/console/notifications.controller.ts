@@ -16,10 +16,10 @@ import type { NotificationChoice, NotificationsAnswer, NotificationsRequest } fr
 import { Authority, type ConsoleCaller } from './authority.js';
 import { authorOf, Person } from './caller.js';
 import { toJsonInteger } from '../../domain/units.js';
+import { UUID } from '../../domain/uuid.js';
 
 const OWN = { merchant: ['owner', 'member'], operator: ['admin', 'support'], scope: 'self' } as const;
 const KINDS = [...PROJECT_NOTIFICATIONS, ...OPERATOR_NOTIFICATIONS];
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 class ChooseRequest implements NotificationsRequest {
   @Optional()

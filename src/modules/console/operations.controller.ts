@@ -4,6 +4,7 @@ import type { Response } from 'express';
 import { momentOf } from '../../domain/moment.js';
 import { invalidField } from '../../domain/errors.js';
 import type { DepositStatus } from '../../domain/deposit-state.js';
+import { UUID } from '../../domain/uuid.js';
 import { DEPOSIT_STATUSES } from '../deposits/deposits.dto.js';
 import { Query as QueryClass } from '../../platform/http/body/page-query.js';
 import { fileForPeople } from '../../platform/support/csv.js';
@@ -29,7 +30,6 @@ import { OrderQuery } from './orders.controller.js';
 import { depositsBefore, operatorDeposit } from './top-up.service.js';
 
 const READS = { operator: ['admin', 'support'], scope: 'service' } as const;
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const DAY_MS = 86_400_000;
 const DAYS_MAX = 366;
 const BY: readonly ReportBy[] = ['day', 'project', 'wallet'];

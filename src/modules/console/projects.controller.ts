@@ -7,6 +7,7 @@ import { cursorAt, placeIn, unknownCursor } from '../../domain/cursor.js';
 import { cutPage, pageBody } from '../../domain/page.js';
 import { invalidField } from '../../domain/errors.js';
 import { credits } from '../../domain/units.js';
+import { UUID } from '../../domain/uuid.js';
 import { AuditLog } from '../../platform/database/audit-log.js';
 import { IsInteger, IsText, Member, Optional } from '../../platform/http/body/member-rules.js';
 import { PageQuery } from '../../platform/http/body/page-query.js';
@@ -21,7 +22,6 @@ import type { MadeProject, ProjectLine } from './operator-shapes.js';
 
 const READS = { operator: ['admin', 'support'], scope: 'service' } as const;
 const WRITES = { operator: ['admin'], scope: 'service', again: true } as const;
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const REASON = { maxLength: 1000, description: 'Why; kept for ever.' };
 
 class ProjectsQuery extends PageQuery {

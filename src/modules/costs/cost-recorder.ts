@@ -41,7 +41,6 @@ interface Missing {
 
 @Injectable()
 export class CostRecorder implements BlockConsumer {
-  readonly needsWitnesses = false;
   private wallets: ReadonlySet<string> = new Set();
   private readonly burnt: Counter<'purpose' | 'wallet'>;
   private readonly missing: Gauge;
@@ -65,17 +64,9 @@ export class CostRecorder implements BlockConsumer {
     });
   }
 
-  async prepare(): Promise<void> {
-    // Nothing to prepare: the watched accounts depend only on the height.
-  }
-
   async loadWatched(): Promise<void> {
     const rows = await this.database.query<{ address: string }>(WALLETS);
     this.wallets = new Set(rows.map(({ address }) => address));
-  }
-
-  watchesPayments(): boolean {
-    return false;
   }
 
   watchesCosts(address: string): boolean {

@@ -57,10 +57,6 @@ export class DepositReader implements BlockConsumer {
     return this.addresses.has(address);
   }
 
-  watchesCosts(): boolean {
-    return false;
-  }
-
   /** Throws ChainUnavailableError. */
   async inspect(block: WitnessedBlock): Promise<void> {
     if (this.isInUse) await this.depositBook.readBlacklist(block, (address) => this.addresses.has(address));
@@ -69,10 +65,6 @@ export class DepositReader implements BlockConsumer {
   async consumeBlock(tx: Transaction, block: WitnessedBlock): Promise<() => void> {
     if (this.isInUse) await this.depositBook.recordBlock(tx, block);
     return () => undefined;
-  }
-
-  loseLease(): void {
-    // Nothing to reset: the gauges are read from the database, by every worker.
   }
 
   /** Records payments in blocks that are not solid yet, and releases held deposits. Throws ChainUnavailableError. */

@@ -10,8 +10,7 @@ import type { Credits } from '../../domain/units.js';
 import { parseIpRange } from '../../platform/support/ip-range.js';
 import { readSecretFile } from '../../platform/support/secret-file.js';
 import { usageError } from '../../domain/operator-error.js';
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+import { UUID } from '../../domain/uuid.js';
 
 /** Parses a Merchant ID in any case; returns lower case. */
 export function merchantArg(text: string): string {

@@ -30,7 +30,7 @@ const BUDGETS = {
   invitation: { max: 60, windowSec: HOUR_SEC },
   invitation56: { max: 120, windowSec: HOUR_SEC },
   invitation48: { max: 240, windowSec: HOUR_SEC },
-  /** Mails to an address without proof of its owner, by any requester. */
+  /** Mails to an address whose owner has not proven it, by any requester. */
   addressMail: { max: 3, windowSec: DAY_SEC },
   /** Such mails requested by the people of one project, or by the operators. */
   placeMail: { max: 20, windowSec: DAY_SEC },
@@ -57,7 +57,7 @@ const GIVE_BACK = {
   text: `UPDATE sign_in_guess SET guesses = guesses - 1 WHERE key = ANY ($1::bytea[]) AND guesses > 0`,
 };
 const FORGET_BATCH = 10_000;
-/** The array is made once, so that the limit holds. The subquery for the time lets it use the index. */
+/** The array is built once, so that the limit holds. The subquery for the time lets Postgres use the index. */
 export const FORGET = `WITH gone AS (DELETE FROM sign_in_guess WHERE key = ANY (ARRAY(
     SELECT key FROM sign_in_guess WHERE window_ends < (SELECT clock_timestamp()) AND ${CLOCK_IS_STEADY}
      LIMIT ${FORGET_BATCH.toString()} FOR UPDATE SKIP LOCKED))
@@ -125,7 +125,7 @@ export class Guesses {
   }
 
   /**
-   * Counts a mail to an address without proof of its owner. Throws 429 if the address or the place reached its daily
+   * Counts a mail to an address whose owner has not proven it. Throws 429 if the address or the place reached its daily
    * limit.
    */
   async countAddressMail(email: string, place: string): Promise<Counted> {

@@ -2,15 +2,14 @@
  * Invitations: a link, shown once, that gives one person one role in one project or among the operators, within a day.
  * The token is in the link's fragment, which no server receives, and is stored as a hash.
  */
-import { createHash, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { MANAGING_ROLE, ROLES_OF, type Audience, type PersonRole } from '../../domain/audience.js';
 import { ConsoleError } from '../../domain/console-error.js';
 import { EMAIL_ADDRESS } from '../../domain/email-address.js';
 import { recordAct, type Author } from '../../platform/database/audit-log.js';
 import { Database, type Queryable } from '../../platform/database/database.js';
+import { hashOfToken, newToken } from './tokens.js';
 
-const TOKEN_BYTES = 32;
 const LIFE = `interval '24 hours'`;
 /** Open invitations of one project, or of the operators. */
 const OPEN_MAX = 50;
@@ -80,7 +79,6 @@ export interface OpenInvitation {
  */
 export type LinkProof = 'mail' | 'operator' | 'none';
 
-const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();
 /** Returns a place as the audit log names it. */
 export const subjectOf = ({ projectId }: Place): string => projectId ?? 'operators';
 /** Returns the URL of the page that takes the token. */
@@ -128,7 +126,7 @@ export class Invitations {
       throw new ConsoleError('NOT_ALLOWED_HERE', `The role must be ${ROLES_OF[audience].join(' or ')}.`);
     }
     if (!EMAIL_ADDRESS.test(email)) throw new ConsoleError('NOT_ALLOWED_HERE', 'This is not an e-mail address.');
-    const token = randomBytes(TOKEN_BYTES).toString('base64url');
+    const token = newToken();
     const invitation = await this.database.transaction(async (tx) => {
       await holdPlace(tx, place);
       if ((await tx.query(IS_MEMBER, [audience, email, projectId])).length > 0) {
@@ -140,7 +138,7 @@ export class Invitations {
         throw new ConsoleError('CONFLICT', 'Too many invitations are open. Cancel some first.');
       }
       if (projectId !== null && proof !== 'operator') await requireFewToday(tx, projectId);
-      const values = [hashOf(token), audience, email, projectId, role, author.actor, proof !== 'none'];
+      const values = [hashOfToken(token), audience, email, projectId, role, author.actor, proof !== 'none'];
       const [made] = await tx.query<ListedInvitation>(INVITE, values);
       if (made === undefined) throw new Error('an insert returns its row');
       await recordAct(tx, author, { action: 'team.invite', subject: subjectOf(place), detail: { email, role } });
@@ -155,7 +153,9 @@ export class Invitations {
 
   /** Returns the open invitation of a token. Throws 404 INVITATION_NOT_FOUND, also for tokens that never existed. */
   async read(token: string, audience: Audience): Promise<OpenInvitation> {
-    const [found] = TOKEN.test(token) ? await this.database.query<OpenInvitation>(READ, [hashOf(token), audience]) : [];
+    const [found] = TOKEN.test(token)
+      ? await this.database.query<OpenInvitation>(READ, [hashOfToken(token), audience])
+      : [];
     if (found === undefined) throw unknownInvitation();
     return found;
   }

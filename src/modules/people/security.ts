@@ -115,7 +115,7 @@ export class Security {
       await recordAct(tx, author, { action: 'team.join', subject: subjectOf(place), detail });
     });
     const [person] = await this.database.query<Parameters<SignIn['begin']>[0]>(PERSON, [audience, email]);
-    if (person === undefined) throw new Error('who has taken an invitation is a person');
+    if (person === undefined) throw new Error('a person that accepted an invitation exists');
     return this.signIn.begin(person, visitor, guess);
   }
 
@@ -123,7 +123,7 @@ export class Security {
   async proveAddress(session: SessionRow): Promise<void> {
     await this.database.transaction(async (tx) => {
       await tx.query(PROVE, [session.person_id]);
-      await note(tx, session, 'security.address');
+      await recordOwnAct(tx, session, 'security.address');
     });
   }
 
@@ -139,7 +139,7 @@ export class Security {
     requireFit(given.new_password, session.email, 'new_password');
     await this.signIn.requirePassword(session, given.current_password, visitor);
     const hash = await this.passwords.hash(given.new_password, slotOfSession(session, visitor));
-    return this.renewing(session, 'security.password', async (tx) => {
+    return this.applyAndRenew(session, 'security.password', async (tx) => {
       await tx.query(SET_PASSWORD, [session.person_id, hash]);
     });
   }
@@ -166,7 +166,7 @@ export class Security {
       throw new ConsoleError('WRONG_CODE', 'This code is wrong. Check the clock of the device that shows it.');
     }
     let codes: readonly string[] = [];
-    const token = await this.renewing(session, 'security.second-factor', async (tx) => {
+    const token = await this.applyAndRenew(session, 'security.second-factor', async (tx) => {
       await tx.query(SET_FACTOR, [session.person_id, sealed, step.toString()]);
       codes = await this.factors.newRecoveryCodes(tx, session.person_id);
     });
@@ -181,7 +181,7 @@ export class Security {
         'Your role requires a second factor. Set up another one instead.',
       );
     }
-    return this.renewing(session, 'security.no-second-factor', async (tx) => {
+    return this.applyAndRenew(session, 'security.no-second-factor', async (tx) => {
       await tx.query(NO_FACTOR, [session.person_id]);
       await this.factors.forgetRecoveryCodes(tx, session.person_id);
     });
@@ -192,7 +192,7 @@ export class Security {
     if (session.totp_sealed === null)
       throw new ConsoleError('CONFLICT', 'There is no second factor. Set one up first.');
     return this.database.transaction(async (tx) => {
-      await note(tx, session, 'security.recovery-codes');
+      await recordOwnAct(tx, session, 'security.recovery-codes');
       return this.factors.newRecoveryCodes(tx, session.person_id);
     });
   }
@@ -200,7 +200,7 @@ export class Security {
   async endSession(session: SessionRow, sessionId: string): Promise<boolean> {
     return this.database.transaction(async (tx) => {
       const wasThere = await this.sessions.end(sessionId, session.person_id, tx);
-      if (wasThere) await note(tx, session, 'security.end-session');
+      if (wasThere) await recordOwnAct(tx, session, 'security.end-session');
       return wasThere;
     });
   }
@@ -208,7 +208,7 @@ export class Security {
   async endOthers(session: SessionRow): Promise<void> {
     await this.database.transaction(async (tx) => {
       await this.sessions.endAll(session.person_id, session.id, tx);
-      await note(tx, session, 'security.end-sessions');
+      await recordOwnAct(tx, session, 'security.end-sessions');
     });
   }
 
@@ -251,7 +251,7 @@ export class Security {
   }
 
   /** Applies a change, ends all other sessions and gives this one a new token, in one transaction. */
-  private async renewing(
+  private async applyAndRenew(
     session: SessionRow,
     action: string,
     change: (tx: Transaction) => Promise<void>,
@@ -259,7 +259,7 @@ export class Security {
     return this.database.transaction(async (tx) => {
       await change(tx);
       await this.sessions.endAll(session.person_id, session.id, tx);
-      await note(tx, session, action);
+      await recordOwnAct(tx, session, action);
       const token = await this.sessions.renew(session.id, 'signed_in', true, tx);
       if (token === undefined) throw new ConsoleError('SIGN_IN', 'This session has ended. Sign in again.');
       return token;
@@ -270,7 +270,7 @@ export class Security {
 const changedMeanwhile = (): ConsoleError =>
   new ConsoleError('CONFLICT', 'The account changed a moment ago. Open the link again.');
 
-async function note(tx: Transaction, { person_id, email }: SessionRow, action: string): Promise<void> {
+async function recordOwnAct(tx: Transaction, { person_id, email }: SessionRow, action: string): Promise<void> {
   await recordAct(
     tx,
     { actor: email, reason: 'on their own account' },

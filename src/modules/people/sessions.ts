@@ -2,14 +2,13 @@
  * Sessions: a random token in a cookie, its hash in a row. A session ends by deleting its row, which is announced to
  * every process (session-feed.ts). Only the database's clock decides its age.
  */
-import { createHash, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { needsSecondFactor, type Audience, type PersonRole } from '../../domain/audience.js';
 import { CLOCK_IS_STEADY, confirmedNow } from '../../platform/database/confirmed-clock.js';
 import { Database, type Queryable } from '../../platform/database/database.js';
 import type { SessionStage } from '../../platform/database/entities/console-session.entity.js';
+import { hashOfToken, newToken } from './tokens.js';
 
-const TOKEN_BYTES = 32;
 const IDLE_HOURS = 12;
 const IDLE = `interval '${IDLE_HOURS.toString()} hours'`;
 const LIFE = `interval '7 days'`;
@@ -103,9 +102,6 @@ export interface ListedSession {
   readonly user_agent: string;
 }
 
-const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();
-const newToken = (): string => randomBytes(TOKEN_BYTES).toString('base64url');
-
 /** Returns the next stage after the password for a person with these roles. */
 function stageAfterPassword(roles: readonly PersonRole[], hasSecondFactor: boolean): SessionStage {
   if (hasSecondFactor) return 'second_factor';
@@ -118,7 +114,7 @@ export class Sessions {
 
   /** Returns the live session of a token. */
   async find(token: string, audience: Audience): Promise<SessionRow | undefined> {
-    const [row] = await this.database.query<SessionRow>(FIND, [hashOf(token), audience]);
+    const [row] = await this.database.query<SessionRow>(FIND, [hashOfToken(token), audience]);
     return row;
   }
 
@@ -140,7 +136,7 @@ export class Sessions {
         held.has_second_factor,
       );
       const agent = userAgent.slice(0, USER_AGENT_LENGTH_MAX);
-      await tx.query(BEGIN, [hashOf(token), id, stage, address, agent]);
+      await tx.query(BEGIN, [hashOfToken(token), id, stage, address, agent]);
       await tx.query(TRIM, [id]);
       return { token, stage };
     });
@@ -159,7 +155,7 @@ export class Sessions {
     db: Queryable = this.database,
   ): Promise<string | undefined> {
     const token = newToken();
-    const rows = await db.query(RENEW, [sessionId, hashOf(token), stage, isFresh]);
+    const rows = await db.query(RENEW, [sessionId, hashOfToken(token), stage, isFresh]);
     return rows.length === 1 ? token : undefined;
   }
 

@@ -87,7 +87,7 @@ export class SignIn {
     visitor: Visitor,
   ): Promise<{ readonly device: string | undefined; readonly counted: CountedPassword }> {
     const device = this.guesses.knownDevice(visitor.deviceCookie, person);
-    return { device, counted: await this.guesses.countPasswordGuess(guesser(visitor, email, device)) };
+    return { device, counted: await this.guesses.countPasswordGuess(guesserOf(visitor, email, device)) };
   }
 
   /** Returns the slot of a browser: in the queue of known ones if it has signed in to this account before. */
@@ -131,8 +131,8 @@ export class SignIn {
     if (session.stage !== 'second_factor')
       throw new ConsoleError('FORBIDDEN', 'This session does not wait for a code.');
     const device = this.guesses.knownDevice(visitor.deviceCookie, knownBy(session));
-    const who = guesser(visitor, session.email, device);
-    const counted = await this.guesses.countCodeGuess(who);
+    const guesser = guesserOf(visitor, session.email, device);
+    const counted = await this.guesses.countCodeGuess(guesser);
     if (!(await this.isCodeRight(session, given))) {
       if (await this.sessions.countWrongCode(session)) {
         throw new ConsoleError('SIGN_IN', 'Five wrong codes ended this attempt. Sign in again.');
@@ -142,7 +142,7 @@ export class SignIn {
     const token = await this.sessions.renew(session.id, 'signed_in', true);
     if (token === undefined) throw new ConsoleError('SIGN_IN', 'This attempt has ended. Sign in again.');
     await this.guesses.returnGuess(counted);
-    await this.guesses.returnGuess(this.guesses.ownKeys(who));
+    await this.guesses.returnGuess(this.guesses.ownKeys(guesser));
     await this.noteSignIn(session.person_id, session.email, visitor);
     return { token, deviceCookie: this.newDeviceCookie(device, knownBy(session)) };
   }
@@ -159,7 +159,7 @@ export class SignIn {
     await this.requirePassword(session, given.password, visitor);
     if (session.totp_sealed !== null) {
       const device = this.guesses.knownDevice(visitor.deviceCookie, knownBy(session));
-      const counted = await this.guesses.countCodeGuess(guesser(visitor, session.email, device));
+      const counted = await this.guesses.countCodeGuess(guesserOf(visitor, session.email, device));
       if (!(await this.factors.use(session.person_id, session.totp_sealed, given.code ?? ''))) throw wrongCode();
       await this.guesses.returnGuess(counted);
     }
@@ -213,7 +213,7 @@ export const slotOfSession = ({ person_id: key }: SessionRow, { signal }: Visito
 
 const knownBy = ({ person_id, credentials }: SessionRow) => ({ id: person_id, credentials });
 
-const guesser = ({ audience, address }: Visitor, email: string, knownDevice: string | undefined): Guesser => ({
+const guesserOf = ({ audience, address }: Visitor, email: string, knownDevice: string | undefined): Guesser => ({
   audience,
   email,
   address,

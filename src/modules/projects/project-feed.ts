@@ -116,7 +116,7 @@ export class ProjectFeed {
   /** Returns the row of a project; undefined if there is none. Throws if the database does not answer. */
   async read(projectId: string, kind: 'known' | 'unknown'): Promise<ProjectRow | undefined> {
     const link = this.link;
-    if (link === undefined) throw new Error('the database is away');
+    if (link === undefined) throw new Error('the database is unavailable');
     if (this.pending[kind] >= PENDING_MAX[kind]) throw new Error('too many projects are being looked up');
     this.pending[kind] += 1;
     const reading = this.last.then(() => this.readOver(link, projectId)).finally(() => (this.pending[kind] -= 1));
@@ -126,7 +126,7 @@ export class ProjectFeed {
 
   private async readOver(link: Link, projectId: string): Promise<ProjectRow | undefined> {
     // Reads queued behind a lost connection fail immediately instead of each waiting for its timeout.
-    if (this.link !== link) throw new Error('the database is away');
+    if (this.link !== link) throw new Error('the database is unavailable');
     try {
       const { rows } = await link.client.query<ProjectRow>({ ...PROJECT_BY_ID, values: [projectId] });
       return rows[0];

@@ -68,8 +68,9 @@ export interface Report {
 }
 
 export interface ReportTerms {
-  /** From the start of this UTC day, until the start of the other, exclusive. */
+  /** Start of the first UTC day. */
   readonly from: Date;
+  /** Start of the UTC day after the last one. */
   readonly before: Date;
   readonly by: sql.ReportBy;
 }
@@ -94,19 +95,19 @@ export class Reports {
       const read = async <Row extends object>(text: string, params: readonly unknown[] = [from, before]) =>
         tx.query<Row>({ text, query_timeout: LIMIT_MS }, params);
       const figures = new Map<string | null, Mutable>();
-      const of = (key: string | null): Mutable => {
+      const figuresOf = (key: string | null): Mutable => {
         const known = figures.get(key) ?? noFigures();
         figures.set(key, known);
         return known;
       };
-      for (const row of await read<sql.EntriesRow>(sql.ENTRIES_BY[by])) addEntries(of(row.key), row);
-      for (const row of await read<sql.CostsRow>(sql.COSTS_BY[by])) addCosts(of(row.key), row);
-      for (const row of await read<sql.FreeTopUpsRow>(sql.FREE_TOP_UPS_BY[by])) addFreeTopUps(of(row.key), row);
-      for (const row of await read<sql.CapacityRow>(sql.CAPACITY_BY[by])) addCapacity(of(row.key), row);
+      for (const row of await read<sql.EntriesRow>(sql.ENTRIES_BY[by])) addEntries(figuresOf(row.key), row);
+      for (const row of await read<sql.CostsRow>(sql.COSTS_BY[by])) addCosts(figuresOf(row.key), row);
+      for (const row of await read<sql.FreeTopUpsRow>(sql.FREE_TOP_UPS_BY[by])) addFreeTopUps(figuresOf(row.key), row);
+      for (const row of await read<sql.CapacityRow>(sql.CAPACITY_BY[by])) addCapacity(figuresOf(row.key), row);
       const names = by === 'project' ? await namesOf(tx, [...figures.keys()]) : new Map<string, string>();
       const rows = [...figures]
         .filter(([, each]) => Object.values(each).some((figure) => figure !== 0n))
-        .sort(([a], [b]) => order(a, b))
+        .sort(([a], [b]) => compareKeys(a, b))
         .map(([key, each]) => ({ key, name: key === null ? undefined : names.get(key), figures: each }));
       const [owed] = await read<sql.StandingRow>(sql.OWED, [before]);
       const held = await read<sql.HeldRow>(sql.HELD, [before]);
@@ -193,7 +194,7 @@ async function namesOf(tx: Queryable, keys: readonly (string | null)[]): Promise
 }
 
 /** Sorts by key; null comes last. */
-function order(a: string | null, b: string | null): number {
+function compareKeys(a: string | null, b: string | null): number {
   if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
   return a < b ? -1 : 1;
 }

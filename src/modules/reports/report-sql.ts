@@ -63,9 +63,9 @@ const SUMS = `coalesce(-sum(x.credits) FILTER (WHERE x.kind = 'charge'), 0)::tex
     coalesce(sum(x.bandwidth_sec), 0)::text AS bandwidth_sec`;
 
 /**
- * Entries with their worth in sun, and the energy and bandwidth times seconds that they sold or returned. The worth is the price of
- * the order or extension; a refund leaves out the activation that it keeps. A compensation has no price: its credits
- * count at the order's rate, truncated to whole sun. Excludes test projects.
+ * Entries with their worth in sun, and the energy and bandwidth times seconds that they sold or returned. The worth is
+ * the price of the order or extension; a refund leaves out the activation that it keeps. A compensation has no price:
+ * its credits count at the order's rate, truncated to whole sun. Excludes test projects.
  */
 const ENTRIES = `SELECT e.id, e.project_id, e.order_id, e.created_at, e.kind, e.credits,
       CASE e.kind WHEN 'charge' THEN coalesce(x.price_sun, o.price_sun)
@@ -158,8 +158,8 @@ export const COSTS_BY: Readonly<Record<ReportBy, string>> = {
 };
 
 /**
- * Legs delivered without a charge: their energy and bandwidth, by the block that delivered it, and the cost of their transactions.
- * OFFSET 0 keeps Postgres from reading all legs ever for a report of one day.
+ * Legs delivered without a charge: their energy and bandwidth, by the block that delivered it, and the cost of their
+ * transactions. OFFSET 0 keeps Postgres from reading all legs ever for a report of one day.
  */
 const FREE_TOP_UPS = `SELECT t.block_at, t.wallet_id, t.fee_sun::numeric AS fee_sun, o.project_id,
       CASE t.purpose WHEN 'delegate' THEN g.energy::numeric END AS energy,

@@ -10,10 +10,10 @@ import { addressFromBytes } from '../../platform/chain/address.js';
 import type { Transaction } from '../../platform/database/database.js';
 
 /**
- * $1: receivers. $2: the energy that each used. $3: its number of calls. $4: the block's time. $5: the block. A rental
- * that ran then may have ended since, by a later block: a leg reclaimed before this block was read has changed after
- * it. TRON: used energy recovers within 24 hours, so a rental gives its amount once more in each day; what it
- * gives beyond its end is not counted.
+ * $1: receivers. $2: the energy that each used. $3: its number of calls. $4: the block's time. $5: the block's number.
+ *
+ * Includes legs that were reclaimed in a later block but before this block was read: their `changed_at` is after $4.
+ * TRON: used energy recovers within 24 hours, so a rental gives its amount once more in each day, up to its end.
  */
 const RECORD = {
   name: 'record_rental_use',
@@ -40,24 +40,6 @@ const RECORD = {
 
 @Injectable()
 export class RentalUseRecorder implements BlockConsumer {
-  readonly needsWitnesses = false;
-
-  async prepare(): Promise<void> {
-    // Nothing to load: the callers of each block are looked up in the database.
-  }
-
-  async loadWatched(): Promise<void> {
-    // As above.
-  }
-
-  watchesPayments(): boolean {
-    return false;
-  }
-
-  watchesCosts(): boolean {
-    return false;
-  }
-
   async consumeBlock(tx: Transaction, { number, timestampMs, energyUses }: WitnessedBlock): Promise<() => void> {
     if (energyUses.length > 0) {
       const addresses = energyUses.map(({ caller }) => addressFromBytes(Buffer.from(caller, 'hex')));
@@ -66,13 +48,5 @@ export class RentalUseRecorder implements BlockConsumer {
       await tx.query(RECORD, [addresses, energy, calls, new Date(timestampMs), number]);
     }
     return () => undefined;
-  }
-
-  loseLease(): void {
-    // A turn leaves no state.
-  }
-
-  async workBetweenBlocks(): Promise<void> {
-    // There is no work between blocks.
   }
 }

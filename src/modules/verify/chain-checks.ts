@@ -65,7 +65,7 @@ const DEFAULTS: ChainTerms = {
   findingsMax: FINDINGS_MAX,
   onProgress: undefined,
 };
-/** Transactions looked up in parallel: the answers are short, unlike blocks. */
+/** Transactions looked up in parallel. */
 const CONCURRENT_LOOK_UPS = 4;
 /** Nodes that must confirm a finding, if that many are configured. */
 const WITNESSES = 2;
@@ -200,28 +200,25 @@ async function missingFrom(
 ): Promise<{ block: BlockHeader; missing: readonly Recorded[] }> {
   const [number, id] = [Number(row.block_number), row.block_id?.toString('hex')];
   const first = await solidBlock(client, number).catch(unreadable);
-  let missing = first === undefined ? recordedOf(row) : lackingIn(first, id, recordedOf(row));
+  let missing = first === undefined ? recordedOf(row) : absentFrom(first, id, recordedOf(row));
   if (first !== undefined && missing.length === 0) return { block: first, missing };
   const { nodes } = client.pool;
   let block: BlockHeader | undefined = first;
   let answered = 0;
   for (const node of nodes) {
-    const said = await saidBy(node, number, id, missing).catch(notAnswered);
-    if (said === undefined) continue;
+    const view = await viewOf(node, number, id, missing).catch(notAnswered);
+    if (view === undefined) continue;
     answered += 1;
-    block ??= said.block;
-    ({ missing } = said);
+    block ??= view.block;
+    ({ missing } = view);
   }
   if (block === undefined || (missing.length > 0 && answered < Math.min(WITNESSES, nodes.length))) {
-    throw new ChainUnavailableError(
-      `the word of ${WITNESSES.toString()} nodes on the solid block ${number.toString()}`,
-      [],
-    );
+    throw new ChainUnavailableError(`the solid block ${number.toString()} of ${WITNESSES.toString()} nodes`, []);
   }
   return { block, missing };
 }
 
-function lackingIn(block: Block, id: string | undefined, looked: readonly Recorded[]): readonly Recorded[] {
+function absentFrom(block: Block, id: string | undefined, looked: readonly Recorded[]): readonly Recorded[] {
   if (block.id !== id) return looked;
   const present = new Set(block.transactions.filter((tx) => tx.succeeded).map((tx) => tx.txid));
   return looked.filter(({ txid }) => !present.has(txid));
@@ -231,7 +228,7 @@ function lackingIn(block: Block, id: string | undefined, looked: readonly Record
  * Returns one node's view. If the node cannot give a readable block, transactions are looked up one by one. Returns
  * undefined while its chain is not that high. Throws NodeError.
  */
-async function saidBy(
+async function viewOf(
   node: TronNode,
   number: number,
   id: string | undefined,
@@ -241,7 +238,7 @@ async function saidBy(
     if (error instanceof NodeError && error.kind === 'unreadable') return undefined;
     throw error;
   });
-  if (whole !== undefined) return { block: whole, missing: lackingIn(whole, id, looked) };
+  if (whole !== undefined) return { block: whole, missing: absentFrom(whole, id, looked) };
   const block = await solidHeaderOf(node, number);
   if (block === undefined) return undefined;
   if (block.id !== id) return { block, missing: looked };

@@ -81,10 +81,10 @@ const CHARGES = `SELECT c.project_id, coalesce(c.api_key_id, c.project_id) AS ke
  * was ahead. The spending of that day then began a new count, so the sums are not compared. If the clock never jumped,
  * the recorded day must be that of the newest charge. Old charges of test projects are deleted.
  */
-const spentBy = (who: string, table: string, id: string, charges: string): string =>
+const spentBy = (subject: string, table: string, id: string, charges: string): string =>
   [
     `SELECT '`,
-    who,
+    subject,
     ` ' || a.id AS subject, a.spent_on::text AS spent_on, a.spent_credits, c.credits AS at_least
       FROM (SELECT `,
     id,

@@ -12,6 +12,7 @@ import { Config } from '../../platform/config/config.js';
 import { ApiError, invalidField } from '../../domain/errors.js';
 import { maskedUrl } from '../../domain/masked-url.js';
 import { EVENT_TYPES } from '../../domain/event-types.js';
+import { UUID } from '../../domain/uuid.js';
 import type { Witness } from '../../platform/database/audit-log.js';
 import { Database, type Transaction } from '../../platform/database/database.js';
 import { WebhookEndpoint, type DisabledReason } from '../../platform/database/entities/webhook-endpoint.entity.js';
@@ -272,8 +273,6 @@ function isChange(before: LockedEndpoint, { url, types, description, isEnabled }
     (isEnabled === false && before.disabledReason !== 'owner')
   );
 }
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /** Returns the id if it is a UUID. Throws 404. */
 export function requireId(id: string): string {

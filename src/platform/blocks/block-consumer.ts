@@ -2,11 +2,11 @@
 import type { Transaction } from '../database/database.js';
 import type { WitnessedBlock } from './witnessed-blocks.js';
 
-/** Injects all consumers, in the order in which they take a block in. */
-export const BLOCK_CONSUMERS = Symbol('what takes something from solid blocks');
+/** Injects all consumers, in the order in which they consume a block. */
+export const BLOCK_CONSUMERS = Symbol('block consumers');
 
 /** Injects the search of solid blocks, which has its own cursor. */
-export const BLOCK_SEARCH = Symbol('what searches solid blocks by itself');
+export const BLOCK_SEARCH = Symbol('block search');
 
 /** Processes solid blocks from the same reading without waiting for the consumers. */
 export interface BlockSearch {
@@ -20,19 +20,19 @@ export interface BlockSearch {
 
 export interface BlockConsumer {
   /** True when enough nodes must agree on the data that it takes; otherwise one node suffices. */
-  readonly needsWitnesses: boolean;
+  readonly needsWitnesses?: boolean;
 
   /** Runs under the lease of `fence`, before the readable height is known. */
-  prepare(fence: bigint): Promise<void>;
+  prepare?(fence: bigint): Promise<void>;
 
   /** Loads the watched accounts, after the readable height is known. */
-  loadWatched(): Promise<void>;
+  loadWatched?(): Promise<void>;
 
   /** Returns true when it wants the incoming and outgoing payments and burnt fees of an address. */
-  watchesPayments(address: string): boolean;
+  watchesPayments?(address: string): boolean;
 
   /** Returns true when it wants the burnt fee of each transaction of an address. */
-  watchesCosts(address: string): boolean;
+  watchesCosts?(address: string): boolean;
 
   /** Reads additional chain data for a block, before the block's transaction. Throws ChainUnavailableError. */
   inspect?(block: WitnessedBlock): Promise<void>;
@@ -44,8 +44,8 @@ export interface BlockConsumer {
   consumeBlock(tx: Transaction, block: WitnessedBlock): Promise<() => void>;
 
   /** Called when another worker has the lease. That worker then reports the metrics of the reading. */
-  loseLease(): void;
+  loseLease?(): void;
 
   /** Called when no block is left to read. Throws ChainUnavailableError. */
-  workBetweenBlocks(fence: bigint, solid: number): Promise<void>;
+  workBetweenBlocks?(fence: bigint, solid: number): Promise<void>;
 }

@@ -132,14 +132,14 @@ export class BlockFollower implements BeforeApplicationShutdown, OnModuleDestroy
   private async readNext(): Promise<boolean> {
     const lease = await this.takeLease();
     if (lease === undefined) return false;
-    for (const consumer of this.consumers) await consumer.prepare(lease.fence);
+    for (const consumer of this.consumers) await consumer.prepare?.(lease.fence);
     const height = this.needsWitnesses
       ? await this.blocks.readHeight()
       : (await this.blocks.readHeadByOneNode()).number;
     const from = Number(lease.block_number) + 1;
     this.blocksBehind = Math.max(0, height - from + 1);
     // Must follow the height: an address paid in a block that is solid by now was already assigned then.
-    for (const consumer of this.consumers) await consumer.loadWatched();
+    for (const consumer of this.consumers) await consumer.loadWatched?.();
     if (this.needsWitnesses) return this.readBlocks(lease, height);
     if (this.blocksBehind <= BEHIND_MAX) {
       try {
@@ -157,11 +157,11 @@ export class BlockFollower implements BeforeApplicationShutdown, OnModuleDestroy
   async workBetweenBlocks(): Promise<void> {
     if (this.lease === undefined || this.blocksBehind > 0) return;
     const { fence, solid } = this.lease;
-    await runEach(this.consumers.map((consumer) => () => consumer.workBetweenBlocks(fence, solid)));
+    await runEach(this.consumers.map((consumer) => async () => consumer.workBetweenBlocks?.(fence, solid)));
   }
 
   private get needsWitnesses(): boolean {
-    return this.consumers.some((consumer) => consumer.needsWitnesses);
+    return this.consumers.some((consumer) => consumer.needsWitnesses === true);
   }
 
   private async takeLease(): Promise<CursorLease | undefined> {
@@ -174,7 +174,7 @@ export class BlockFollower implements BeforeApplicationShutdown, OnModuleDestroy
     if (lease !== undefined) this.fence = lease.fence;
     else {
       this.blocksBehind = 0;
-      for (const consumer of this.consumers) consumer.loseLease();
+      for (const consumer of this.consumers) consumer.loseLease?.();
     }
     return lease;
   }
@@ -218,8 +218,8 @@ export class BlockFollower implements BeforeApplicationShutdown, OnModuleDestroy
   /** Returns errors as values: a later block may fail before its result is awaited. */
   private async readBlock(number: number): Promise<WitnessedBlock | Error> {
     const watched = {
-      payments: (address: string) => this.consumers.some((consumer) => consumer.watchesPayments(address)),
-      costs: (address: string) => this.consumers.some((consumer) => consumer.watchesCosts(address)),
+      payments: (address: string) => this.consumers.some((consumer) => consumer.watchesPayments?.(address) === true),
+      costs: (address: string) => this.consumers.some((consumer) => consumer.watchesCosts?.(address) === true),
     };
     try {
       return await (this.needsWitnesses

@@ -7,6 +7,7 @@ import { Injectable } from '@nestjs/common';
 import type pg from 'pg';
 import { Database, type Lent } from './database.js';
 import { PROJECT_SETTING } from './merchant-grants.js';
+import { UUID } from '../../domain/uuid.js';
 
 const scope = new AsyncLocalStorage<string>();
 
@@ -17,8 +18,6 @@ export function forProject<T>(projectId: string, work: () => T): T {
 
 /** Statement timeout within a scope. A browser waits for the answer. */
 const STATEMENT_MS = 5000;
-
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** Returns the statements that open each transaction in a scope. */
 function opening(projectId: string, isReadOnly: boolean): string {
