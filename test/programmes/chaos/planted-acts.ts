@@ -15,7 +15,7 @@ export const PLANTED_ACTS: readonly PlantedBug[] = [
   },
   {
     name: 'a held deposit is decided on at another worth than the admin saw',
-    changes: one(HELD, 'if (expected !== undefined && amount !== expected) {', 'if (expected === undefined) {'),
+    changes: one(HELD, 'if (expected !== undefined && credits !== expected) {', 'if (expected === undefined) {'),
     test: deposits('needs an admin with a fresh sign-in, a reason, a decision and the worth that the admin saw'),
   },
   {

@@ -92,16 +92,12 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
   },
   {
     name: 'deposits are credited at the rate of the moment',
-    changes: one(
-      JUDGE,
-      'await this.rateHistory.find(tx, asset, at)',
-      'await this.rateHistory.find(tx, asset, new Date())',
-    ),
+    changes: one(JUDGE, 'this.rateHistory.find(tx, asset, at)', 'this.rateHistory.find(tx, asset, new Date())'),
     test: deposits('is that of the block’s minute, whenever it is read'),
   },
   {
     name: 'what our own addresses send is a deposit',
-    changes: one('modules/deposits/block-payments.ts', 'const isOurs = own.has(from);', 'const isOurs = false;'),
+    changes: one('modules/deposits/block-payments.ts', 'const isOurs = ownSenders.has(from);', 'const isOurs = false;'),
     test: money('goes to no deposit address, and a transfer between two of them is no project’s deposit'),
   },
   {

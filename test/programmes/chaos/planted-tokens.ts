@@ -54,8 +54,8 @@ export const PLANTED_TOKENS: readonly PlantedBug[] = [
     name: 'a held sum is released without its small ones',
     changes: one(
       'modules/deposits/deposit-book.ts',
-      'const [small] = await tx.query<{ worth: string }>(sums.WORTH_HELD_WITH, [key]);',
-      'const [small] = await tx.query<{ worth: string }>(sums.WORTH_HELD_WITH, [`${key} `]);',
+      'await readHeldWith(tx, key)',
+      'await readHeldWith(tx, `${key} `)',
     ),
     test: acts('that reaches the minimum with small ones holds all of them, and all are credited in one entry'),
   },
