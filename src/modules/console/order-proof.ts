@@ -72,6 +72,7 @@ export function requestBodyOf(order: OrderRecord): Record<string, unknown> {
     ...(order.bandwidth !== null && { bandwidth: Number(order.bandwidth) }),
     ...(order.kind === 'rental' && order.activation_credits !== null && { activate: true }),
     ...(order.duration_sec !== null && { duration_sec: order.duration_sec }),
+    ...(order.expected_uses !== null && { expected_uses: order.expected_uses }),
     ...(order.quote_id !== null && { quote_id: order.quote_id }),
   };
 }
