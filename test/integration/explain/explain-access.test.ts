@@ -103,6 +103,8 @@ describe('a transaction', () => {
 
   it('of an address that only rents in a test project is unknown', async () => {
     const tester = await makeCustomer(api, 1_000_000_000n, undefined, true);
+    const rental = { receive_address: rented.address, energy: 65_000, duration_sec: 60 };
+    expect((await tester.post('/v1/orders', rental)).status).toBe(202);
     expect((await explain(paid, tester)).status).toBe(404);
   });
 

@@ -139,6 +139,9 @@ it('closes each month with every movement of the balance, opening with the previ
     },
     body,
   ]);
+  // The running balance goes on from the month before.
+  const { text } = await customer.get('/v1/statements/2/lines.csv');
+  expect(text).toContain(`,5,0.0000005,${((body.closing_credits as number) + 5).toString()},`);
   const numberer = new Numberer(database, new Metrics(), openLog('silent'));
   while ((await numberer.numberBatch()) > 0);
   const { items } = (await new EventLog(database).read(merchant, undefined, ['statement.ready'], 9)) as EventPage;

@@ -22,6 +22,15 @@ const NEXT_POSITION = '(given.last.get(event.project_id) ?? event.last_position)
 
 export const PLANTED_EVENTS: readonly PlantedBug[] = [
   {
+    name: 'a reader of some types waits for new events while more of them are there',
+    changes: one(
+      'modules/events/event-log.ts',
+      'hasMore: items.length === limit || rows.length === rowsMax',
+      'hasMore: rows.length === rowsMax',
+    ),
+    test: events('reads only the wanted types, and the position passes the others'),
+  },
+  {
     name: 'the position of an event is taken from a sequence',
     changes: one(NUMBERER, NEXT_POSITION, 'event.id'),
     test: LATE,

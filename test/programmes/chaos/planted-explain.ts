@@ -19,6 +19,15 @@ export const PLANTED_EXPLAIN: readonly PlantedBug[] = [
     test: access('of other addresses is as unknown as one that was never sent'),
   },
   {
+    name: 'a test order lets its project read the transactions of any address',
+    changes: one(
+      'modules/explain/rental-records.ts',
+      'AND NOT o.test LIMIT 1) found ON true)',
+      'LIMIT 1) found ON true)',
+    ),
+    test: access('of an address that only rents in a test project is unknown'),
+  },
+  {
     name: 'a rental of the same block counts as running before it began',
     changes: one(
       FACTS,

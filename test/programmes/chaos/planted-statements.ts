@@ -15,6 +15,11 @@ const ledger = (title: string): NamedTest => ({ file: 'integration/billing/ledge
 
 export const PLANTED_STATEMENTS: readonly PlantedBug[] = [
   {
+    name: 'the running balance of each month begins at zero',
+    changes: one(LINES, 'let balance = statement.openingCredits;', 'let balance = 0n;'),
+    test: statements('closes each month with every movement of the balance, opening with the previous closing'),
+  },
+  {
     name: 'an entry is in two statements',
     changes: one(
       CLOSING_SQL,
