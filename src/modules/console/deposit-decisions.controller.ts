@@ -34,7 +34,7 @@ class DecideDepositRequest implements DecideDeposit {
   @IsInteger(() => ({ min: 0, max: Number.MAX_SAFE_INTEGER }), 'The worth that the admin saw, in credits.')
   declare readonly worth_credits: number;
 
-  @IsText({ maxLength: 1000, description: 'Why; kept for ever. The project reads the reason of a refusal.' })
+  @IsText({ maxLength: 1000, description: 'The reason, kept for ever. The project can read the reason of a refusal.' })
   declare readonly reason: string;
 }
 

@@ -26,11 +26,11 @@ class ChooseRequest implements NotificationsRequest {
   @IsText({
     maxLength: 36,
     check: (value) => (UUID.test(value) ? undefined : 'must be the id of a project'),
-    description: 'Which project it is of; an operator names none.',
+    description: 'The project that the e-mails are about. Operators name none.',
   })
   declare readonly project_id?: string;
 
-  @IsListOf(KINDS, 'What to be notified of; empty: nothing.')
+  @IsListOf(KINDS, 'The kinds of e-mails to send. Empty: none.')
   declare readonly kinds: readonly NotificationKind[];
 }
 

@@ -30,10 +30,10 @@ import { curlOfRequest, nodeOfRequest } from './signed-snippets.js';
 const TRIES = { merchant: ['owner', 'member'], operator: ['admin', 'support'], scope: 'project' } as const;
 
 class TryQuoteRequest implements TryQuote {
-  @IsTronAddress('Who will spend the energy.')
+  @IsTronAddress('The account that spends the energy.')
   declare readonly receive_address: string;
 
-  @IsEnergy('How much; a console asks no node, and cannot size it by the receiver.')
+  @IsEnergy('The amount of energy. A console asks no node, so it cannot size the amount by the receiver.')
   declare readonly energy: number;
 
   @Optional()

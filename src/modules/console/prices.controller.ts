@@ -29,19 +29,19 @@ class PriceChangeRequest implements PriceChange {
 }
 
 class SavePriceRequest extends PriceChangeRequest implements SavePrice {
-  @IsText({ maxLength: 1000, description: 'Why; kept for ever.' })
+  @IsText({ maxLength: 1000, description: 'The reason, kept for ever.' })
   declare readonly reason: string;
 
   @Optional()
-  @IsFlag('Set it although it may be a slip.')
+  @IsFlag('Set the price although the preview warns that it may be a mistake.')
   declare readonly force?: boolean;
 
   @Optional()
-  @IsInteger(PRICE, 'What the row cost when the change was looked at; absent: there was none.')
+  @IsInteger(PRICE, 'The price of the row that the preview showed. Absent: there was no such row.')
   declare readonly before_sun_per_energy?: number;
 
   @Optional()
-  @IsInteger(PRICE, 'What bandwidth cost in the row when the change was looked at; absent: none was sold.')
+  @IsInteger(PRICE, 'The price of bandwidth that the preview showed. Absent: none was sold.')
   declare readonly before_sun_per_bandwidth?: number;
 }
 

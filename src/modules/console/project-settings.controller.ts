@@ -18,7 +18,7 @@ const AMOUNT = () => ({ min: 0, max: Number.MAX_SAFE_INTEGER });
 
 class ChangeProjectRequest implements ChangeProject {
   @Optional()
-  @IsText({ maxLength: PROJECT_NAME_MAX, description: 'How it is called.' })
+  @IsText({ maxLength: PROJECT_NAME_MAX, description: 'The name in lists, statements and e-mails.' })
   declare readonly name?: string;
 
   @Optional()
@@ -30,11 +30,11 @@ class ChangeProjectRequest implements ChangeProject {
   declare readonly signature_schemes?: ProjectSettings['signature_schemes'];
 
   @Optional()
-  @IsFlag('Whether orders need an Idempotency-Key.')
+  @IsFlag('Orders need an Idempotency-Key.')
   declare readonly require_idempotency_key?: boolean;
 
   @Optional()
-  @IsFlag('Whether orders need a quote.')
+  @IsFlag('Orders need a quote.')
   declare readonly require_quote?: boolean;
 
   @Optional()

@@ -22,7 +22,7 @@ import type { MadeProject, ProjectLine } from './operator-shapes.js';
 
 const READS = { operator: ['admin', 'support'], scope: 'service' } as const;
 const WRITES = { operator: ['admin'], scope: 'service', again: true } as const;
-const REASON = { maxLength: 1000, description: 'Why; kept for ever.' };
+const REASON = { maxLength: 1000, description: 'The reason, kept for ever.' };
 
 class ProjectsQuery extends PageQuery {
   @AnyText(PROJECT_NAME_MAX)
@@ -33,7 +33,7 @@ class ProjectsQuery extends PageQuery {
 }
 
 class MakeProjectRequest {
-  @IsText({ maxLength: PROJECT_NAME_MAX, description: 'How it is called.' })
+  @IsText({ maxLength: PROJECT_NAME_MAX, description: 'The name in lists, statements and e-mails.' })
   declare readonly name: string;
 
   @Member({
@@ -44,10 +44,7 @@ class MakeProjectRequest {
   declare readonly terms: 'prepaid' | 'postpaid';
 
   @Optional()
-  @IsInteger(
-    () => ({ min: 0, max: Number.MAX_SAFE_INTEGER }),
-    'How far a postpaid project may go into debt, in credits.',
-  )
+  @IsInteger(() => ({ min: 0, max: Number.MAX_SAFE_INTEGER }), 'The greatest debt of a postpaid project, in credits.')
   declare readonly debt_limit_credits?: number;
 
   @IsText(REASON)

@@ -34,10 +34,10 @@ export class PurchaseCapRequest implements SetPurchaseCap {
 }
 
 export class WantedPurchaseRequest implements WantedPurchase {
-  @IsTronAddress('Who will spend the energy.')
+  @IsTronAddress('The account that spends the energy.')
   declare readonly receive_address: string;
 
-  @IsEnergy('How much.')
+  @IsEnergy('The amount of energy.')
   declare readonly energy: number;
 
   @IsAddedTime()

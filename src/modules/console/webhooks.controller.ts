@@ -34,7 +34,7 @@ const WRITES = { merchant: ['owner'], operator: ['admin'], scope: 'project', aga
 /** For repeated deliveries, which need no fresh sign-in: no secret is shown. */
 const SENDS = { merchant: ['owner'], operator: ['admin'], scope: 'project' } as const;
 const DELIVERY_ID = /^[1-9]\d{0,15}$/;
-const URL_TEXT = { maxLength: 2048, description: 'Where to send events.' };
+const URL_TEXT = { maxLength: 2048, description: 'The URL to send events to.' };
 const DESCRIPTION = { minLength: 0, maxLength: 500, description: 'Purpose.' } as const;
 const TYPES = 'Only events of these types; empty: all.';
 
@@ -65,7 +65,7 @@ class ChangeWebhookRequest implements ChangeWebhook {
   declare readonly description?: string;
 
   @Optional()
-  @IsFlag('Whether anything is sent.')
+  @IsFlag('Events are sent.')
   declare readonly enabled?: boolean;
 }
 
