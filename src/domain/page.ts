@@ -19,6 +19,7 @@ export function cutPage<Row>(rows: readonly Row[], limit: number, cursorAfter: (
   return { items, nextCursor: rows.length > limit && last !== undefined ? cursorAfter(last) : undefined };
 }
 
+/** Returns the answer for a page, with each item as `show` returns it. */
 export function pageBody<Item, Body>(
   { items, nextCursor }: ListPage<Item>,
   show: (item: Item) => Body,

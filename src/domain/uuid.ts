@@ -1,2 +1,2 @@
-/** A UUID in small letters, as Postgres prints it. */
+/** A UUID in lower case, as Postgres prints it. */
 export const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
