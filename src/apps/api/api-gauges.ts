@@ -19,7 +19,7 @@ export function watchPrices(app: INestApplicationContext, registry: Registry): v
     registry,
     {
       name: 'market_obstacle',
-      help: '1 for the `cause` that keeps the chain’s fees from being read: `no-node`, `doubtful` (outside the bounds), `disagreement` (of nodes), `other`. Sales stop once `market_age_seconds` exceeds `MARKET_MAX_AGE_SEC`.',
+      help: '1 for the `cause` that keeps the chain’s fees from being read: `no-node`, `doubtful` (outside the bounds), `disagreement` (of nodes), `other`.',
       label: 'cause',
     },
     () => MARKET_OBSTACLES.map((cause) => [cause, cause === market.obstacle ? 1 : 0]),

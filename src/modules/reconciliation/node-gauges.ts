@@ -31,13 +31,13 @@ export class NodeGauges {
     each('chain_node_stalled_seconds', 'Time since a `node`’s head moved.', (node) => node.stalledMs / 1000);
     each(
       'chain_node_solid_stalled_seconds',
-      'Time since a `node`’s solid head moved, while far below another’s whose block its full port has; else 0. Above `WITNESS_AWAY_SEC` it is not waited for.',
+      'Time since a `node`’s solid head moved, while it is far below another’s; else 0.',
       (node) => agreement.solidStalledMs(node) / 1000,
     );
     each('chain_node_healthy', '1 while the service uses a `node`.', (node) => (node.isHealthy ? 1 : 0));
     new Gauge({
       name: 'chain_node_port_up',
-      help: '0 while a `port` (`full`, `solid`) of a `node` does not answer. Sales and deliveries need a full port, settlement a solid one.',
+      help: '0 while a `port` (`full`, `solid`) of a `node` does not answer.',
       labelNames: ['node', 'port'],
       registers: [registry],
       collect() {
@@ -45,19 +45,14 @@ export class NodeGauges {
           for (const port of PORTS) this.set({ node: node.name, port }, node.portFault(port) === undefined ? 1 : 0);
       },
     });
-    each(
-      'chain_node_without_history',
-      '1 while a `node` keeps no transaction history, so it proves no absence.',
-      (node) => (this.withoutHistory.has(node) ? 1 : 0),
+    each('chain_node_without_history', '1 while a `node` keeps no transaction history.', (node) =>
+      this.withoutHistory.has(node) ? 1 : 0,
     );
     each('chain_node_outvoted', '1 while a `node` is unused because two others contradict it.', (node) =>
       agreement.suspects.has(node) ? 1 : 0,
     );
-    addGauge(
-      registry,
-      'chain_nodes_disputed',
-      '1 while nodes contradict each other without a majority; nothing is sold, built, settled or ended.',
-      () => (agreement.dispute === undefined ? 0 : 1),
+    addGauge(registry, 'chain_nodes_disputed', '1 while nodes contradict each other without a majority.', () =>
+      agreement.dispute === undefined ? 0 : 1,
     );
   }
 

@@ -46,7 +46,7 @@ export class Metrics {
 
   readonly droppedConnections = new Counter({
     name: 'http_connections_dropped_total',
-    help: 'Refused connections, by `limit`: `all`, or of one `address`.',
+    help: 'Refused connections, by the `limit` reached: `all`, `address`.',
     labelNames: ['limit'] as const,
     registers: [this.registry],
   });

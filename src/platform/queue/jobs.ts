@@ -59,7 +59,7 @@ export class WakeUps implements BeforeApplicationShutdown {
   ) {
     this.failed = new Counter({
       name: 'order_wakes_failed_total',
-      help: 'Wake-ups that Redis did not take, or beyond a thousand waiting; the sweep finds the orders.',
+      help: 'Wake-ups that Redis did not take, or beyond a thousand waiting.',
       registers: [metrics.registry],
     });
   }
