@@ -55,7 +55,7 @@ export class HeldReads implements OnModuleDestroy {
     this.max = { poll: config.http.longPollsMax, stream: config.http.streamsMax };
     addGaugeBy(
       metrics.registry,
-      { name: 'event_reads_held', help: 'Open reads of events, by `kind`: poll, stream.', label: 'kind' },
+      { name: 'event_reads_held', help: 'Open reads of events, by `kind`.', label: 'kind' },
       () => Object.entries(this.held).map(([kind, reads]) => [kind, reads.size]),
     );
   }

@@ -99,14 +99,10 @@ class ProgressMetrics {
     const registers = [registry];
     const counter = <L extends string>(name: string, help: string, ...labelNames: L[]) =>
       new Counter({ name, help, labelNames, registers });
-    this.orders = counter(
-      'order_changes_total',
-      'Changes of orders, by `to`: placed, delivered, settled, reclaimed, unresolved, refunded.',
-      'to',
-    );
+    this.orders = counter('order_changes_total', 'Changes of orders, by their new state (`to`).', 'to');
     this.transactions = counter(
       'chain_transactions_total',
-      'Transactions by `purpose` and `to`: sending, included, solid, fallen (block reverted), dead.',
+      'Transactions, by `purpose` and `to` (`fallen`: block reverted).',
       'purpose',
       'to',
     );

@@ -99,7 +99,7 @@ class VitalGauges {
     const state = ['state'] as const;
     this.orders = new Gauge({
       name: 'orders_by_state',
-      help: 'Orders that are not final, by `state`: reserved, placed, unresolved, delivered, running, returning (past the end).',
+      help: 'Orders that are not final, by `state` (`returning`: past the end).',
       labelNames: state,
       registers,
     });
@@ -121,14 +121,14 @@ class VitalGauges {
     });
     this.queue = new Gauge({
       name: 'queue_jobs',
-      help: 'Wake-ups in Redis by `state`: wait, active.',
+      help: 'Wake-ups in Redis, by `state`.',
       labelNames: state,
       registers,
     });
     this.redisUp = new Gauge({ name: 'redis_up', help: '1 if Redis answered the last check.', registers });
     this.redisFacts = new Gauge({
       name: 'redis_info',
-      help: 'Figures of Redis, by `fact`: used_memory_bytes, evicted_keys.',
+      help: 'Figures of Redis, by `fact`.',
       labelNames: ['fact'] as const,
       registers,
     });

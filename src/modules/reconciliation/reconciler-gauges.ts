@@ -74,28 +74,19 @@ export class ReconcilerGauges {
   ) {
     const gauge = <L extends string>(name: string, help: string, ...labelNames: L[]) =>
       new Gauge({ name, help, labelNames, registers: [registry] });
-    this.pool = gauge(
-      'pool_sun',
-      'Sun of the pool, by `wallet` and `part`: staked, delegated, reserved, recovering, free, balance.',
-      'wallet',
-      'part',
-    );
+    this.pool = gauge('pool_sun', 'Sun of the pool, by `wallet` and `part`.', 'wallet', 'part');
     this.bandwidth = gauge(
       'pool_bandwidth_sun',
-      'Sun staked for bandwidth, by `wallet` and `part`: staked, delegated, reserved, free for sale and top-ups.',
+      'Sun staked for bandwidth, by `wallet` and `part` (`free`: for sale and top-ups).',
       'wallet',
       'part',
     );
     this.paused = gauge(
       'pool_wallet_paused',
-      '1 while a `wallet` sells nothing. A retired one has no series in any of these three.',
+      '1 while a `wallet` sells nothing. A retired wallet has no series here, in `pool_sun` or in `pool_bandwidth_sun`.',
       'wallet',
     );
-    this.due = gauge(
-      'oldest_due_seconds',
-      'Longest wait of due work, by `purpose`: deliver, settle, reclaim.',
-      'purpose',
-    );
+    this.due = gauge('oldest_due_seconds', 'Longest wait of due work, by `purpose`.', 'purpose');
     this.stopped = gauge('sales_stopped', '1 while an unexplained disagreement stops all sales.');
     this.drift = gauge('ledger_drift_credits', 'Balances minus their entries.');
     this.orphans = gauge('orphan_chain_tx', 'Unexplained transactions of our wallets.');

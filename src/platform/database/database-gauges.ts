@@ -38,7 +38,7 @@ function watchHosts(registry: Registry, { hosts }: Database): void {
   );
   new Gauge({
     name: 'pg_host_state',
-    help: '1 for the last known `state` of a `host`: writable, standby, read_only, old (abandoned timeline), foreign (other cluster), away, unknown (the only host, not asked).',
+    help: '1 for the last known `state` of a `host` (`old`: abandoned timeline; `foreign`: other cluster; `unknown`: the only host, not asked).',
     labelNames: ['host', 'state'] as const,
     registers: [registry],
     collect() {
@@ -57,7 +57,7 @@ function watchHosts(registry: Registry, { hosts }: Database): void {
 export function watchDatabase(registry: Registry, database: Database): void {
   addGaugeBy(
     registry,
-    { name: 'pg_pool_connections', help: 'Connections to Postgres by `state`: in_use, idle.', label: 'state' },
+    { name: 'pg_pool_connections', help: 'Connections to Postgres, by `state`.', label: 'state' },
     () => [
       ['in_use', database.pool.totalCount - database.pool.idleCount],
       ['idle', database.pool.idleCount],
@@ -67,7 +67,7 @@ export function watchDatabase(registry: Registry, database: Database): void {
   watchHosts(registry, database);
   const faults = new Counter({
     name: 'pg_faults_total',
-    help: 'Failed statements by `fault`: deadlock, serialization, lock_timeout, statement_timeout, too_many_connections, disk_full, out_of_memory, no_resources, io_error, read_only, no_descriptors, connection.',
+    help: 'Failed statements, by `fault`.',
     labelNames: ['fault'] as const,
     registers: [registry],
   });

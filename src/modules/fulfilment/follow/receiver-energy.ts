@@ -83,7 +83,7 @@ export class ReceiverEnergy implements BeforeApplicationShutdown {
   ) {
     this.readings = new Counter({
       name: 'receiver_energy_readings_total',
-      help: 'Readings of a receiver’s energy for its order’s page, by `when` (`before`, `after`) and `outcome`: `read`, `late` (after the first send), `unanswered`, `left_out` (too many).',
+      help: 'Readings of a receiver’s energy for its order’s page, by `when` and `outcome` (`late`: after the first send; `left_out`: too many).',
       labelNames: ['when', 'outcome'],
       registers: [metrics.registry],
     });
