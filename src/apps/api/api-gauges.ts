@@ -19,7 +19,7 @@ export function watchPrices(app: INestApplicationContext, registry: Registry): v
     registry,
     {
       name: 'market_obstacle',
-      help: '1 for the `cause` that keeps the chain’s fees from being read: `no-node`, `doubtful` (outside the bounds), `disagreement` (of nodes), `other`.',
+      help: '1 for the `cause` that keeps the chain’s fees from being read.',
       label: 'cause',
     },
     () => MARKET_OBSTACLES.map((cause) => [cause, cause === market.obstacle ? 1 : 0]),
@@ -40,7 +40,7 @@ export function watchPrices(app: INestApplicationContext, registry: Registry): v
     registry,
     {
       name: 'sizing_obstacle',
-      help: '1 for the `cause` that prevents token measurements: `no-token`, `no-holder`, `paused`, `blacklisted` (every known holder), `refused`, `no-event`, `no-constant-calls`, `no-node`.',
+      help: '1 for the `cause` that prevents token measurements.',
       label: 'cause',
     },
     () => SIZING_OBSTACLES.map((cause) => [cause, cause === market.sizingObstacle ? 1 : 0]),

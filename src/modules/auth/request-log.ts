@@ -107,7 +107,7 @@ export class RequestLog implements BeforeApplicationShutdown {
     });
     this.dropped = new Counter({
       name: 'request_log_dropped_total',
-      help: 'Refused requests missing in the request logs, by `cause`: `sampled` (flood of a project), `nobody` (flood without one), `full` (over 500 a second), `failed` (not written).',
+      help: 'Refused requests missing in the request logs, by `cause` (`nobody`: a flood without a project; `full`: over 500 a second).',
       labelNames: ['cause'],
       registers: [metrics.registry],
     });

@@ -49,7 +49,7 @@ export class Refills extends RepeatedTask {
     });
     this.checks = new Counter({
       name: 'auto_delegation_checks_total',
-      help: 'Checks of auto-delegations, by `kind`: `due`, or the slow `round` over all.',
+      help: 'Checks of auto-delegations, by `kind` (`round`: the slow one over all).',
       labelNames: ['kind'] as const,
       registers: [metrics.registry],
     });

@@ -72,7 +72,7 @@ export class UseObserver implements BlockConsumer {
   ) {
     this.usesCounter = new Counter({
       name: 'auto_delegation_uses_total',
-      help: 'Blocks with a call, for each auto-delegated address, recorded first by this worker.',
+      help: 'Uses of auto-delegated addresses, at most one a block for each.',
       registers: [metrics.registry],
     });
   }

@@ -53,7 +53,7 @@ export class MailLoop extends RepeatedTask implements OnApplicationBootstrap {
     });
     this.mails = new Counter({
       name: 'mails_total',
-      help: 'Mails by `outcome`: `taken`, `failed` (retried), `given_up` (a day, or three final refusals), `put_off` (hourly limit of the recipient).',
+      help: 'Mails, by `outcome` (`given_up`: after a day, or three final refusals; `put_off`: hourly limit of the recipient).',
       labelNames: ['outcome'],
       registers: [metrics.registry],
     });

@@ -53,7 +53,7 @@ export class CostRecorder implements BlockConsumer {
   ) {
     this.burnt = new Counter({
       name: 'chain_cost_sun_total',
-      help: 'Sun burnt by our transactions, by `purpose` and `wallet`, from solid receipts.',
+      help: 'Sun burnt by our transactions, by `purpose` and `wallet`.',
       labelNames: ['purpose', 'wallet'] as const,
       registers: [metrics.registry],
     });

@@ -102,7 +102,7 @@ export class DepositGauges extends RepeatedTask {
     });
     this.blacklisted = new Gauge({
       name: 'token_blacklisted_addresses',
-      help: 'Addresses that the token blocks, by `use`: deposit, sweep, receiver (newest orders); read in turn, some a minute.',
+      help: 'Addresses that the token blocks, by `use`; read in turn, some a minute.',
       labelNames: ['use'] as const,
       registers,
     });

@@ -61,7 +61,7 @@ export class EventStreams {
     this.slowMs = config.http.streamSlowSec * 1000;
     this.ended = new Counter({
       name: 'event_streams_ended_total',
-      help: 'Ended streams, by `by`: caller, refusal, stop (of the process), slow (reader), age, expired, failed.',
+      help: 'Ended streams of events, by cause (`by`).',
       labelNames: ['by'] as const,
       registers: [metrics.registry],
     });

@@ -108,7 +108,7 @@ class ProgressMetrics {
     );
     this.seconds = new Histogram({
       name: 'order_seconds',
-      help: 'Time from acceptance to `to` (delivered, settled, refunded), by the database’s clock.',
+      help: 'Time from acceptance to the state `to`.',
       labelNames: ['to'] as const,
       buckets: ORDER_SECONDS,
       registers,
@@ -122,7 +122,7 @@ class ProgressMetrics {
     });
     this.answers = counter(
       'broadcast_answers_total',
-      'Answers to broadcasts, by `node` and `code`; all but SUCCESS are ambiguous. `NOT_SENT:…`: no node reached.',
+      'Answers to broadcasts, by `node` and `code` (`NOT_SENT:…`: no node reached).',
       'node',
       'code',
     );
@@ -161,7 +161,7 @@ class FurtherLegMetrics {
     });
     this.topUps = new Counter({
       name: 'rental_top_ups_total',
-      help: 'Free delegations for running rentals, by `resource`, and `cause`: `stake` (the network’s grew), `usage` (left by an ended rental).',
+      help: 'Free top-ups of rentals, by `resource` and `cause` (`stake`: the network’s grew; `usage`: left by an ended rental).',
       labelNames: ['cause', 'resource'] as const,
       registers,
     });

@@ -170,7 +170,7 @@ export class FulfilmentGauges {
     behind('unsettled_blocks', 'Blocks from the oldest with something to settle to the solid head.', 'unsettledBlocks');
     reading(
       'running_rental_worst_ratio',
-      'Energy or bandwidth delegated per amount sold of the worst running rental, with pending top-ups; 1 without rentals.',
+      'Energy or bandwidth delegated per amount sold of the worst running rental; 1 without rentals.',
       () => ratioOf(this.worstRental, view),
     );
     reading('vitals_age_seconds', 'Age of the gauges on open orders.', () => (monotonicMs() - this.sampledAtMs) / 1000);

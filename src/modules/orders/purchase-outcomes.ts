@@ -23,7 +23,7 @@ export class PurchaseOutcomes {
   constructor(metrics: Metrics) {
     this.requests = new Counter({
       name: 'order_requests_total',
-      help: 'Purchases by `kind` (`rental`, `activation`, `extension`) and `outcome`: `created`, `replayed`, or the refusal.',
+      help: 'Purchases, by `kind` and `outcome` (a refusal’s code).',
       labelNames: ['kind', 'outcome'],
       registers: [metrics.registry],
     });

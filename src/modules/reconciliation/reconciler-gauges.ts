@@ -83,7 +83,7 @@ export class ReconcilerGauges {
     );
     this.paused = gauge(
       'pool_wallet_paused',
-      '1 while a `wallet` sells nothing. A retired wallet has no series here, in `pool_sun` or in `pool_bandwidth_sun`.',
+      '1 while a `wallet` sells nothing; retired wallets have no series.',
       'wallet',
     );
     this.due = gauge('oldest_due_seconds', 'Longest wait of due work, by `purpose`.', 'purpose');

@@ -40,7 +40,7 @@ export class DeliveryAttempts {
     const registers = [metrics.registry];
     this.attemptsCounter = new Counter({
       name: 'webhook_attempts_total',
-      help: 'Attempts to deliver, by `outcome`: DELIVERED, or the failure (docs/interface.md §27).',
+      help: 'Attempts to deliver, by `outcome` (docs/interface.md §27).',
       labelNames: ['outcome'],
       registers,
     });

@@ -19,7 +19,7 @@ export function watchReplica(registry: Registry, replica: Replica): void {
   addGauge(
     registry,
     'pg_replica_lag_seconds',
-    'Age of the oldest position not yet replayed; measured every 2 s, so up to 2 s mean nothing.',
+    'Age of the oldest position not yet replayed. Up to 2 s mean nothing.',
     () => replica.state.lagMs / 1000,
   );
   const reads = new Counter({

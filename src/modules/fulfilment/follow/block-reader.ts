@@ -39,7 +39,7 @@ export class BlockReader {
   ) {
     this.unreadable = new Counter({
       name: 'unreadable_blocks_total',
-      help: 'Unreadable blocks, by how they were `read`: listed (by transaction list), ours (our transactions singly), unsearched (some acts of our wallets unknown).',
+      help: 'Unreadable blocks, by how they were `read` (`unsearched`: some acts of our wallets are unknown).',
       labelNames: ['read'] as const,
       registers: [registry],
     });

@@ -55,7 +55,7 @@ export class Pruning extends RepeatedTask {
     });
     this.pruned = new Counter({
       name: 'pruned_rows_total',
-      help: 'Rows past their retention, by `table`: deleted, or, of events, unreadable.',
+      help: 'Rows past their retention, by `table`.',
       labelNames: ['table'],
       registers: [metrics.registry],
     });

@@ -59,7 +59,7 @@ export class ReclaimReadings {
   ) {
     this.readings = new Counter({
       name: 'reclaim_usage_readings_total',
-      help: 'Readings of a receiver’s energy before a reclaim, by `outcome`. An unanswered one delays the reclaim by a minute at most.',
+      help: 'Readings of a receiver’s energy before a reclaim, by `outcome`.',
       labelNames: ['outcome'],
       registers: [metrics.registry],
     });
