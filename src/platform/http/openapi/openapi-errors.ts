@@ -13,7 +13,7 @@ export const ERROR_TOPICS = {
   Authentication: {
     BAD_AUTH_HEADERS: {
       cause: 'A header of the signature is missing, empty, repeated or malformed',
-      remedy: 'Send `Merchant`, `X-CC-Timestamp`, `X-CC-Nonce`, `X-CC-Signature` once each: [signing](signing.md).',
+      remedy: 'Send `Merchant`, `X-CC-Timestamp`, `X-CC-Nonce` and `X-CC-Signature` once each: [signing](signing.md).',
     },
     INVALID_SIGNATURE: {
       cause:
@@ -21,13 +21,12 @@ export const ERROR_TOPICS = {
       remedy: '[Check your signature](check-your-signature.md). `GET /v1/requests` may name the mistake.',
     },
     SIGNATURE_TIMESTAMP_OUT_OF_RANGE: {
-      cause:
-        'X-CC-Timestamp is more than 300 s from `server_time` or in milliseconds, or the service lost its nonces after it',
-      remedy: 'Sign again with `server_time` of the answer. Set your clock by NTP.',
+      cause: 'X-CC-Timestamp is more than 300 s from `server_time`, or the service lost its nonces after it',
+      remedy: 'Sign again with `server_time` of the answer. Set your clock by NTP; send seconds.',
     },
     SIGNATURE_REPLAYED: {
       cause: 'This nonce was already used',
-      remedy: 'Use a new nonce for every request. A purchase may have arrived: repeat it with the same key.',
+      remedy: 'Use a new nonce for every request. A purchase is **unknown**: send it again with the same key.',
     },
     HMAC_REQUIRED: {
       cause: 'The path, the project or `metadata` accepts only signatures by HMAC',
@@ -66,7 +65,7 @@ export const ERROR_TOPICS = {
     },
     NOT_FOUND: {
       cause: 'The path is unknown, or the project has nothing with this key or ID',
-      remedy: 'Check the path. An order was not bought, once no attempt can still be in progress.',
+      remedy: 'Check the path. An order was not bought if no attempt can still arrive.',
     },
     QUOTE_NOT_FOUND: {
       cause: 'The `quote_ref` is not a quote of this project, or is incomplete',
@@ -94,7 +93,7 @@ export const ERROR_TOPICS = {
     INSUFFICIENT_CREDITS: {
       cause: 'The charge (`needed_credits`) exceeds what the balance or the debt limit leaves (`available_credits`)',
       remedy:
-        '[Pay in](paying-in.md), or have the operator raise the debt limit. Then send the same with the same key.',
+        '[Pay in](paying-in.md), or have the operator raise the debt limit. Then send it again with the same key.',
     },
     SPEND_CAP_REACHED: {
       cause:
@@ -104,7 +103,7 @@ export const ERROR_TOPICS = {
     NOT_WORTH_RENTING: {
       cause: 'Renting costs no less than burning TRX now',
       remedy:
-        'Burn, rent for a shorter time, or more: `msg` names the smallest amount. For a wallet that sends daily, send `expected_uses`.',
+        'Burn, rent for a shorter time, or rent more (`msg` names the least). For a wallet that sends daily, send `expected_uses`.',
     },
     QUOTE_EXPIRED: { cause: 'The quote has expired', remedy: 'Request a new quote. The key is free.' },
     QUOTE_ALREADY_USED: {
@@ -117,7 +116,7 @@ export const ERROR_TOPICS = {
     },
     RECEIVER_NOT_ACTIVATED: {
       cause: 'The receiver is not on chain yet',
-      remedy: 'Order with `activate`, activate it (`POST /v1/activate`), or send it some TRX first.',
+      remedy: 'Order with `activate`, use `POST /v1/activate`, or send it some TRX first.',
     },
     RECEIVER_NOT_SUPPORTED: {
       cause:
@@ -126,11 +125,11 @@ export const ERROR_TOPICS = {
     },
     TRANSFER_WOULD_FAIL: {
       cause: 'The transfer that sizes the rental would fail',
-      remedy: '`msg` names the cause. Remove it, or name the energy instead of `transfer_to`.',
+      remedy: 'Remove the cause in `msg`, or name the energy instead of `transfer_to`.',
     },
     ALREADY_ACTIVATED: {
       cause: 'The account already exists on chain',
-      remedy: 'Nothing; continue, and order without `activate`.',
+      remedy: 'Order without `activate`.',
     },
     NOT_EXTENDABLE: {
       cause: 'The rental is not settled, is over, is being reclaimed, or was extended a hundred times',
@@ -138,8 +137,8 @@ export const ERROR_TOPICS = {
     },
     LIMIT_REACHED: {
       cause:
-        'Too many webhooks, changes of webhooks in 24 hours or auto-delegations, or a replay of this webhook is in progress',
-      remedy: '`msg` says which: delete one, or wait for the replay or the next day.',
+        'Too many webhooks, changes of webhooks in 24 hours or auto-delegations, or this webhook is being replayed',
+      remedy: '`msg` says which. Delete one, or wait for the replay or the next day.',
     },
     EVENTS_EXPIRED: {
       cause: 'The events after this position are no longer kept',
@@ -148,7 +147,7 @@ export const ERROR_TOPICS = {
     },
     IDEMPOTENCY_KEY_REUSED: {
       cause: 'The Idempotency-Key belongs to a different request',
-      remedy: 'Never change a request under its key. Read the order of the key; use a new key for a new purchase.',
+      remedy: 'Read the order of the key. Use a new key for a new purchase.',
     },
   },
   Temporary: {
@@ -158,8 +157,7 @@ export const ERROR_TOPICS = {
     },
     INTERNAL_ERROR: {
       cause: 'The service failed unexpectedly',
-      remedy:
-        'A purchase is **unknown**: send the same with the `key` of the answer, or read one that begins with `nonce_`. Give the operator the `request_id`.',
+      remedy: 'A purchase is **unknown**: as for `SERVICE_UNAVAILABLE`. Give the operator the `request_id`.',
     },
     TOPUP_NOT_CONFIGURED: {
       cause: 'The service sells no credits through its API, or this is a test project',
@@ -167,15 +165,15 @@ export const ERROR_TOPICS = {
     },
     SIMULATION_FAILED: {
       cause: 'The call could not be simulated',
-      remedy: '`msg` gives the reason. Check contract, function and arguments. A simulation buys nothing.',
+      remedy: '`msg` gives the reason. Check contract, function and arguments.',
     },
     AUTH_UNAVAILABLE: {
       cause: 'The project could not be looked up',
-      remedy: 'Wait for `Retry-After`, then send the same with the same key.',
+      remedy: 'Wait for `Retry-After`, then send it again with the same key.',
     },
     CHAIN_UNAVAILABLE: {
       cause: 'The state of the chain is too old or unreachable, or nodes contradict each other',
-      remedy: 'Wait for `Retry-After`, then send the same with the same key.',
+      remedy: 'Wait for `Retry-After`, then send it again with the same key.',
     },
     CAPACITY_UNAVAILABLE: {
       cause: 'The pool cannot deliver this much now; of a quote: it is more than the whole pool',
@@ -183,9 +181,9 @@ export const ERROR_TOPICS = {
     },
     SERVICE_UNAVAILABLE: {
       cause:
-        'The database is away or slow, prices are not known yet, a queue is full, or the first request of a key still runs after 10 s',
+        'The database is away or slow, prices are not known yet, a queue is full, or the first request of this key still runs after 10 s',
       remedy:
-        'A purchase is **unknown**: wait for `Retry-After`, then send the same with the `key` of the answer, or read one that begins with `nonce_`.',
+        'A purchase is **unknown**: wait for `Retry-After`, then send it again with the `key` of the answer, or read the order of a key that begins with `nonce_`.',
     },
   },
 } as const satisfies Readonly<Record<string, Readonly<Partial<Record<ErrorCode, ErrorHelp>>>>>;
