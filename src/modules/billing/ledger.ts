@@ -197,25 +197,34 @@ export class Ledger {
   /** Freezes or unfreezes a project. Orders in flight check it in their own transaction. */
   async setFrozen(projectId: string, isFrozen: boolean, author: Author): Promise<void> {
     const action = isFrozen ? 'project.freeze' : 'project.unfreeze';
-    await this.change(sql.SET_FROZEN, [projectId, isFrozen], author, { action, detail: {} });
+    await this.change(sql.SET_FROZEN, [projectId, isFrozen], { author, action, detail: {} });
   }
 
-  /** Sets the maximum that a project may spend per UTC day; undefined removes the cap. */
-  async setDailyCap(projectId: string, capCredits: Credits | undefined, author: Author): Promise<void> {
+  /** Sets the maximum that a project may spend per UTC day, within `tx` if given; undefined removes the cap. */
+  async setDailyCap(
+    projectId: string,
+    capCredits: Credits | undefined,
+    author: Author,
+    tx?: Transaction,
+  ): Promise<void> {
     if (capCredits !== undefined && capCredits < 0n)
       throw new ApiError('INVALID_REQUEST', 'A daily cap must not be negative.');
-    await this.change(sql.SET_DAILY_CAP, [projectId, capCredits ?? null], author, {
-      action: 'credits.daily-cap',
-      detail: { capCredits },
-    });
+    const act = { author, action: 'credits.daily-cap', detail: { capCredits } };
+    await this.change(sql.SET_DAILY_CAP, [projectId, capCredits ?? null], act, tx);
   }
 
-  /** Sets the balance below which the project gets the event `balance.low`; undefined: none. Emits no event itself. */
-  async setLowBalance(projectId: string, credits: Credits | undefined, author: Author): Promise<void> {
-    await this.change(sql.SET_LOW_BALANCE, [projectId, credits ?? null], author, {
-      action: 'credits.low-balance',
-      detail: { credits },
-    });
+  /**
+   * Sets the balance below which the project gets the event `balance.low`, within `tx` if given; undefined: none. Emits
+   * no event itself.
+   */
+  async setLowBalance(
+    projectId: string,
+    credits: Credits | undefined,
+    author: Author,
+    tx?: Transaction,
+  ): Promise<void> {
+    const act = { author, action: 'credits.low-balance', detail: { credits } };
+    await this.change(sql.SET_LOW_BALANCE, [projectId, credits ?? null], act, tx);
   }
 
   /**
@@ -288,16 +297,19 @@ export class Ledger {
   private async change(
     statement: { readonly name: string; readonly text: string },
     params: readonly unknown[],
-    author: Author,
-    { action, detail }: Omit<Act, 'subject'>,
+    act: { readonly author: Author } & Omit<Act, 'subject'>,
+    tx?: Transaction,
   ): Promise<void> {
+    if (tx === undefined) {
+      await this.database.transaction((own) => this.change(statement, params, act, own));
+      return;
+    }
     const projectId = params[0] as string;
-    await this.database.transaction(async (tx) => {
-      // Under the row's lock, so that the acts are numbered in the order of their effects.
-      const changed = await tx.query(statement, params);
-      if (changed.length !== 1) throw unknownProject();
-      await recordAct(tx, author, { action, subject: projectId, detail });
-    });
+    // Under the row's lock, so that the acts are numbered in the order of their effects.
+    const changed = await tx.query(statement, params);
+    if (changed.length !== 1) throw unknownProject();
+    const { author, action, detail } = act;
+    await recordAct(tx, author, { action, detail, subject: projectId });
   }
 }
 

@@ -1,11 +1,10 @@
 /** Routes for a project's requirements on requests, and its limits. Every member reads them, owners change them. */
 import { Body, Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
-import { Ledger } from '../billing/ledger.js';
 import { invalidField } from '../../domain/errors.js';
 import { credits } from '../../domain/units.js';
 import { IsFlag, IsInteger, IsText, Member, Optional } from '../../platform/http/body/member-rules.js';
 import { PROJECT_NAME_MAX, PROJECT_NAME_RULE, projectNameOf } from '../projects/project-name.js';
-import { Projects } from '../projects/projects.js';
+import { Projects, type ProjectChanges } from '../projects/projects.js';
 import { given, money } from './answers.js';
 import { authorOf, Person } from './caller.js';
 import { Authority, type ConsoleCaller } from './authority.js';
@@ -56,10 +55,7 @@ class ChangeProjectRequest implements ChangeProject {
 
 @Controller('api/projects/:project_id/settings')
 export class ProjectSettingsController {
-  constructor(
-    private readonly projects: Projects,
-    private readonly ledger: Ledger,
-  ) {}
+  constructor(private readonly projects: Projects) {}
 
   @Get()
   @Authority(READS)
@@ -97,17 +93,19 @@ export class ProjectSettingsController {
       throw invalidField('no_low_balance', 'must not be sent with low_balance_credits');
     const name = request.name === undefined ? undefined : projectNameOf(request.name);
     if (request.name !== undefined && name === undefined) throw invalidField('name', PROJECT_NAME_RULE);
-    const act = authorOf(caller);
-    if (name !== undefined) await this.projects.rename(project, name, act);
-    const options = {
+    const amountOf = (value: number | undefined, isNone: boolean) =>
+      isNone ? null : value === undefined ? undefined : credits(value);
+    const dailyCapCredits = amountOf(cap, isUncapped);
+    const lowBalanceCredits = amountOf(low, isSilent);
+    const changes: ProjectChanges = {
+      ...(name !== undefined && { name }),
       ...(signatureSchemes !== undefined && { signatureSchemes }),
       ...(requireIdempotencyKey !== undefined && { requireIdempotencyKey }),
       ...(requireQuote !== undefined && { requireQuote }),
+      ...(dailyCapCredits !== undefined && { dailyCapCredits }),
+      ...(lowBalanceCredits !== undefined && { lowBalanceCredits }),
     };
-    if (Object.keys(options).length > 0) await this.projects.setOptions(project, options, act);
-    const amountOf = (value: number | undefined) => (value === undefined ? undefined : credits(value));
-    if (isUncapped || cap !== undefined) await this.ledger.setDailyCap(project, amountOf(cap), act);
-    if (isSilent || low !== undefined) await this.ledger.setLowBalance(project, amountOf(low), act);
+    await this.projects.change(project, changes, authorOf(caller));
     return this.read(project);
   }
 }

@@ -75,7 +75,7 @@ export class SourcesController {
     const { key_id: keyId } = request;
     changed(await this.lists(project), request);
     const allowedSources = [...new Set(request.allowed_sources)];
-    if (keyId === undefined) await this.projects.setOptions(project, { allowedSources }, authorOf(caller));
+    if (keyId === undefined) await this.projects.change(project, { allowedSources }, authorOf(caller));
     else await this.keys.setOptions(keyId, { allowedSources }, authorOf(caller));
     return this.read(project);
   }

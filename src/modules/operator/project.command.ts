@@ -15,7 +15,7 @@ import { madeByKey, madeText } from './made-by-key.js';
 import { addProjectCheck } from './project-check.command.js';
 import { RequestHistory } from '../requests/request-history.js';
 import { PROJECT_NAME_RULE, projectNameOf } from '../projects/project-name.js';
-import { Projects, type ProjectOptions, type ProjectView } from '../projects/projects.js';
+import { Projects, type ProjectChanges, type ProjectView } from '../projects/projects.js';
 
 const REQUESTS_MAX = 1000n;
 
@@ -79,7 +79,7 @@ function addRename(project: Command, context: CliContext): void {
       const [id, name] = [merchantArg(merchant), nameArg('<name>', text)];
       const act = context.actor('project renamed');
       await context.operate(async (parts) => {
-        await parts.get(Projects).rename(id, name, act);
+        await parts.get(Projects).change(id, { name }, act);
         const view = await parts.get(Projects).get(id);
         context.print(projectText(view), projectJson(view));
       });
@@ -258,20 +258,19 @@ function addOptions(project: Command, context: CliContext): void {
       }
       const { requireIdempotencyKey, requireQuote, lowBalance } = options;
       const allowedSources = options.anySource === true ? [] : options.allowSource;
-      const changes: ProjectOptions = {
+      const dailyCapCredits = options.dailyCapOff === true ? null : options.dailyCap;
+      const lowBalanceCredits = options.lowBalanceOff === true ? null : lowBalance;
+      const changes: ProjectChanges = {
         ...(options.signatures !== undefined && { signatureSchemes: options.signatures }),
         ...(requireIdempotencyKey !== undefined && { requireIdempotencyKey }),
         ...(requireQuote !== undefined && { requireQuote }),
         ...(allowedSources !== undefined && { allowedSources }),
+        ...(dailyCapCredits !== undefined && { dailyCapCredits }),
+        ...(lowBalanceCredits !== undefined && { lowBalanceCredits }),
       };
-      const isChanged = Object.keys(changes).length > 0;
-      const isCapChanged = options.dailyCapOff === true || options.dailyCap !== undefined;
-      const isLowChanged = options.lowBalanceOff === true || lowBalance !== undefined;
       const act = context.actor('options changed');
       await context.operate(async (parts) => {
-        if (isChanged) await parts.get(Projects).setOptions(id, changes, act);
-        if (isCapChanged) await parts.get(Ledger).setDailyCap(id, options.dailyCap, act);
-        if (isLowChanged) await parts.get(Ledger).setLowBalance(id, lowBalance, act);
+        if (Object.keys(changes).length > 0) await parts.get(Projects).change(id, changes, act);
         const view = await parts.get(Projects).get(id);
         context.print(projectText(view), projectJson(view));
         if (lowBalance !== undefined && view.balance_credits < lowBalance)

@@ -65,6 +65,14 @@ export interface ProjectOptions {
   readonly allowedSources?: string[];
 }
 
+/** Changes of a project. Absent members are not changed; null lifts a limit. */
+export interface ProjectChanges extends ProjectOptions {
+  readonly name?: string;
+  readonly dailyCapCredits?: Credits | null;
+  /** The threshold of the event `balance.low`. */
+  readonly lowBalanceCredits?: Credits | null;
+}
+
 /** Reads options and terms, from two tables, in one statement. */
 const VIEW_COLUMNS = `p.id, p.name, a.frozen, p.test, a.is_postpaid, a.balance_credits, a.floor_credits, a.daily_cap_credits,
   a.low_balance_credits, p.signature_schemes, p.require_idempotency_key, p.require_quote, p.allowed_sources, p.created_at, p.updated_at`;
@@ -152,27 +160,28 @@ export class Projects {
       const apiKey = newApiKey(project.test);
       await keepPreviousSecret(tx, id, overlapSec);
       // A trigger updates the primary's row from its project's.
-      await change(tx, id, { apiKeySealed: seals.seal(Buffer.from(apiKey), id) });
+      await update(tx, id, { apiKeySealed: seals.seal(Buffer.from(apiKey), id) });
       await recordAct(tx, act, { action: 'project.rotate-key', subject: id, detail: { overlapSec } });
       await recordKeyEvent(tx, id, 'rotated');
       return apiKey;
     });
   }
 
-  /** Renames the project. Does nothing if it has this name. */
-  async rename(id: string, name: string, act: Author): Promise<void> {
+  /** Makes all changes or, when one fails, none. Each kind is an act of its own. */
+  async change(id: string, changes: ProjectChanges, act: Author): Promise<void> {
+    const { name, dailyCapCredits: cap, lowBalanceCredits: low, ...options } = changes;
     await this.database.transaction(async (tx) => {
       const project = await lockProject(tx, id);
-      if (project.name === name) return;
-      await change(tx, id, { name });
-      await recordAct(tx, act, { action: 'project.rename', subject: id, detail: { name, before: project.name } });
-    });
-  }
-
-  async setOptions(id: string, options: ProjectOptions, act: Author): Promise<void> {
-    await this.database.transaction(async (tx) => {
-      await change(tx, id, options);
-      await recordAct(tx, act, { action: 'project.options', subject: id, detail: { ...options } });
+      if (name !== undefined && name !== project.name) {
+        await update(tx, id, { name });
+        await recordAct(tx, act, { action: 'project.rename', subject: id, detail: { name, before: project.name } });
+      }
+      if (Object.keys(options).length > 0) {
+        await update(tx, id, options);
+        await recordAct(tx, act, { action: 'project.options', subject: id, detail: { ...options } });
+      }
+      if (cap !== undefined) await this.ledger.setDailyCap(id, cap ?? undefined, act, tx);
+      if (low !== undefined) await this.ledger.setLowBalance(id, low ?? undefined, act, tx);
     });
   }
 
@@ -188,7 +197,7 @@ export class Projects {
 
 type Changes = Parameters<Repository<Project>['update']>[1];
 
-async function change(tx: Transaction, id: string, changes: Changes): Promise<void> {
+async function update(tx: Transaction, id: string, changes: Changes): Promise<void> {
   const { affected } = await tx.repository(Project).update({ id }, { ...changes, updatedAt: () => 'now()' });
   if (affected !== 1) throw noSuchProject(id);
 }

@@ -326,7 +326,7 @@ describe('a captured request', () => {
 describe('the accepted signatures of a project', () => {
   const sides = async (schemes: 'md5' | 'hmac' | 'either') => {
     const { merchant, apiKey } = await pipeline.customer(schemes);
-    await pipeline.projects.setOptions(merchant, { signatureSchemes: schemes }, AUTHOR);
+    await pipeline.projects.change(merchant, { signatureSchemes: schemes }, AUTHOR);
     return {
       md5: new Customer(pipeline.baseUrl, merchant, apiKey),
       hmac: new HmacCustomer(pipeline.baseUrl, merchant, apiKey),

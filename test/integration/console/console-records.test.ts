@@ -7,6 +7,7 @@ import { openConsole, type Account, type TestConsole } from '../../support/conso
 import { AUTHOR } from '../../support/api/factory.js';
 import { seedTestCanaries } from '../../support/cli.js';
 import { noteWebhookSecret } from '../../setup/canary.js';
+import { asAdmin } from '../../setup/admin.js';
 import { createTestDatabase, type TestDatabase } from '../../setup/database.js';
 
 const USD = 10_000_000;
@@ -368,6 +369,20 @@ describe('the settings of a project', () => {
     const before = (await owner.browser.get(of('/settings'))).body;
     expect((await owner.browser.post(of('/settings'), wanted)).status).toBe(400);
     expect((await owner.browser.get(of('/settings'))).body).toEqual(before);
+  });
+
+  it('stay as they are when the last of several changes fails', async () => {
+    const before = (await owner.browser.get(of('/settings'))).body;
+    const acts = (await changed(project)).length;
+    const constraint = 'fails_after_the_other_changes';
+    await asAdmin(store.url, (client) =>
+      client.query(`ALTER TABLE credit_account ADD CONSTRAINT ${constraint} CHECK (low_balance_credits <> 77)`),
+    );
+    const wanted = { name: 'Half', require_quote: true, daily_cap_credits: 5, low_balance_credits: 77 };
+    expect((await owner.browser.post(of('/settings'), wanted)).status).toBe(500);
+    await asAdmin(store.url, (client) => client.query(`ALTER TABLE credit_account DROP CONSTRAINT ${constraint}`));
+    expect((await owner.browser.get(of('/settings'))).body).toEqual(before);
+    expect(await changed(project)).toHaveLength(acts);
   });
 
   it('of another project do not exist', async () => {

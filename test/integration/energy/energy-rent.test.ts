@@ -165,7 +165,7 @@ describe('our refusals', () => {
       await wallets.setStatus(fixture.chain.pool.address, 'active', AUTHOR);
     }
     const byQuote = await newRenter();
-    await fixture.api.projects.setOptions(byQuote.http.merchant, { requireQuote: true }, AUTHOR);
+    await fixture.api.projects.change(byQuote.http.merchant, { requireQuote: true }, AUTHOR);
     await expectRefused(byQuote, body(), 'QUOTE_REQUIRED');
   });
 

@@ -71,7 +71,7 @@ async function ask(caller: Customer, request: HmacRequest): Promise<Answer> {
 /** Creates a project with its own options and returns a client of it. */
 async function customerWith(options: ProjectOptions): Promise<Customer> {
   const made = await makeCustomer(fixture.api);
-  await fixture.api.projects.setOptions(made.merchant, options, AUTHOR);
+  await fixture.api.projects.change(made.merchant, options, AUTHOR);
   return made;
 }
 

@@ -345,14 +345,14 @@ describe('the shared budget of quotes and simulations', () => {
 describe('the options of a project', () => {
   test('a project that requires an Idempotency-Key refuses a purchase without one', async () => {
     const strict = await pipeline.customer('strict');
-    await pipeline.projects.setOptions(strict.merchant, { requireIdempotencyKey: true }, AUTHOR);
+    await pipeline.projects.change(strict.merchant, { requireIdempotencyKey: true }, AUTHOR);
     expectError(await strict.post('/v1/buy', BODY), 'IDEMPOTENCY_KEY_REQUIRED');
     expect((await strict.post('/v1/buy', BODY, { 'Idempotency-Key': 'k' })).status).toBe(200);
   });
 
   test('a project with allowed sources is refused from any other, after its signature and its freezing were judged', async () => {
     const fenced = await pipeline.customer('fenced');
-    await pipeline.projects.setOptions(fenced.merchant, { allowedSources: ['10.0.0.0/8', '2001:db8::/32'] }, AUTHOR);
+    await pipeline.projects.change(fenced.merchant, { allowedSources: ['10.0.0.0/8', '2001:db8::/32'] }, AUTHOR);
     expectError(await fenced.get('/v1/things'), 'SOURCE_NOT_ALLOWED');
     expectError(await fenced.withKey('wrong').get('/v1/things'), 'INVALID_SIGNATURE');
     // The caller is no trusted proxy, so its header is ignored.
@@ -360,7 +360,7 @@ describe('the options of a project', () => {
     await pipeline.ledger.setFrozen(fenced.merchant, true, AUTHOR);
     await answers(fenced, 'PROJECT_FROZEN');
     await pipeline.ledger.setFrozen(fenced.merchant, false, AUTHOR);
-    await pipeline.projects.setOptions(fenced.merchant, { allowedSources: ['127.0.0.0/8'] }, AUTHOR);
+    await pipeline.projects.change(fenced.merchant, { allowedSources: ['127.0.0.0/8'] }, AUTHOR);
     await answers(fenced, undefined);
   });
 });

@@ -26,7 +26,7 @@ afterAll(() => fixture.close());
 describe('options and terms', () => {
   test('a project that orders only by quote is asked for one', async () => {
     const customer = await makeCustomer(api);
-    await api.projects.setOptions(customer.merchant, { requireQuote: true }, AUTHOR);
+    await api.projects.change(customer.merchant, { requireQuote: true }, AUTHOR);
     const body = { receive_address: fixture.receiver(), energy: 65_000 };
     expectRefusal(await customer.post('/v1/orders', body), 400, 'QUOTE_REQUIRED');
     expect((await customer.post('/v1/orders', { quote_ref: await fixture.quoteRef(customer) })).status).toBe(202);
@@ -34,7 +34,7 @@ describe('options and terms', () => {
 
   test('a project that requires a key refuses orders without one', async () => {
     const customer = await makeCustomer(api);
-    await api.projects.setOptions(customer.merchant, { requireIdempotencyKey: true }, AUTHOR);
+    await api.projects.change(customer.merchant, { requireIdempotencyKey: true }, AUTHOR);
     const body = { receive_address: fixture.receiver(), energy: 65_000 };
     expectRefusal(await customer.post('/v1/orders', body), 400, 'IDEMPOTENCY_KEY_REQUIRED');
     expectRefusal(

@@ -255,7 +255,7 @@ it('a stream survives cuts of its connection with every event, each once and in 
 });
 
 it('the older signature reaches what it reached before', async () => {
-  await fixture.api.projects.setOptions(customer.merchant, { signatureSchemes: 'md5' }, AUTHOR);
+  await fixture.api.projects.change(customer.merchant, { signatureSchemes: 'md5' }, AUTHOR);
   const old = clientOf(customer, { signature: 'md5' });
   const { ref } = await old.quotes.create({ receive_address: fixture.receiver(2), energy: 65_000, duration_sec: 600 });
   const order = await old.orders.create({ quote_ref: ref }, { idempotencyKey: 'by MD5' });

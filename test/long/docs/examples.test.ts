@@ -85,7 +85,7 @@ async function run(language: string, args: readonly string[], env: Record<string
 
 const takeSignatures = (signatureSchemes: SignatureSchemes): Promise<void> =>
   afterAnnouncement([fixture.api.app], customer, () =>
-    fixture.api.projects.setOptions(customer.merchant, { signatureSchemes }, AUTHOR),
+    fixture.api.projects.change(customer.merchant, { signatureSchemes }, AUTHOR),
   );
 
 it.each(RUNNABLE)('%s refuses an amount that is not a whole number, and sends nothing', async (language) => {

@@ -318,7 +318,7 @@ const ENDINGS: readonly (readonly [string, (held: Held) => Promise<unknown>, str
   ],
   [
     'other sources for the project',
-    ({ reader }) => api.projects.setOptions(reader.merchant, { allowedSources: ['10.0.0.0/8'] }, AUTHOR),
+    ({ reader }) => api.projects.change(reader.merchant, { allowedSources: ['10.0.0.0/8'] }, AUTHOR),
     'SOURCE_NOT_ALLOWED',
   ],
   ['freezing', ({ reader }) => api.ledger.setFrozen(reader.merchant, true, AUTHOR), 'PROJECT_FROZEN'],

@@ -104,7 +104,7 @@ test('a lost announcement delays freezing and the end of a key by the age of the
   // The other process missed it too but is within its 30 s, so the expiry caused the change.
   expect([await ask(frozen[0]), await ask(rotated[0])]).toEqual(['OK', 'OK']);
   // The project's next announcement makes up for it.
-  await app.projects.setOptions(frozen[0].merchant, { requireQuote: true }, AUTHOR);
+  await app.projects.change(frozen[0].merchant, { requireQuote: true }, AUTHOR);
   await becomes(frozen[0], 'PROJECT_FROZEN');
 });
 

@@ -112,9 +112,9 @@ describe('changes of a project', () => {
       [{ allowedSources: ['10.0.0.0/8'] }, { allowedSources: [] }, 'SOURCE_NOT_ALLOWED'],
     ];
     for (const [narrow, wide, code] of rights) {
-      await near.projects.setOptions(merchant, narrow, AUTHOR);
+      await near.projects.change(merchant, narrow, AUTHOR);
       await becomes(customer, code);
-      await unannounced(() => near.projects.setOptions(merchant, wide, AUTHOR));
+      await unannounced(() => near.projects.change(merchant, wide, AUTHOR));
       expect(await ask(customer)).toBe('OK');
     }
     await near.ledger.setFrozen(merchant, true, AUTHOR);

@@ -211,7 +211,7 @@ describe('a request signed by MD5', () => {
   test('of a project that accepts only HMAC acts nowhere', async () => {
     const customer = await project();
     const author = { actor: 'test', reason: 'test' };
-    await fixture.api.projects.setOptions(customer.merchant, { signatureSchemes: 'hmac' }, author);
+    await fixture.api.projects.change(customer.merchant, { signatureSchemes: 'hmac' }, author);
     for (const capture of captured(customer)) {
       expect([nameOf(capture.route), await replay(capture, capture, capture.body)]).toEqual([
         nameOf(capture.route),

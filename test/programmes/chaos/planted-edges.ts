@@ -30,18 +30,11 @@ export const PLANTED_EDGES: readonly PlantedBug[] = [
   },
   {
     name: 'an act on a cap is audited before the row is locked',
-    changes: [
-      {
-        file: 'modules/billing/ledger.ts',
-        find: 'const changed = await tx.query(statement, params);\n      if',
-        put: 'await recordAct(tx, author, { action, subject: projectId, detail });\n      const changed = await tx.query(statement, params);\n      if',
-      },
-      {
-        file: 'modules/billing/ledger.ts',
-        find: 'throw unknownProject();\n      await recordAct(tx, author, { action, subject: projectId, detail });\n    });\n  }\n}',
-        put: 'throw unknownProject();\n    });\n  }\n}',
-      },
-    ],
+    changes: one(
+      'modules/billing/ledger.ts',
+      'const changed = await tx.query(statement, params);\n    if (changed.length !== 1) throw unknownProject();\n    const { author, action, detail } = act;\n    await recordAct(tx, author, { action, detail, subject: projectId });',
+      'const { author, action, detail } = act;\n    await recordAct(tx, author, { action, detail, subject: projectId });\n    const changed = await tx.query(statement, params);\n    if (changed.length !== 1) throw unknownProject();',
+    ),
     test: money('concurrent changes of a cap are audited in the order of their effects'),
   },
   {

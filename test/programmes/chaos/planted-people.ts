@@ -227,4 +227,13 @@ export const PLANTED_PEOPLE: readonly PlantedBug[] = [
       'ends all sessions, and lists everything revoked, removed or used up since the dump',
     ),
   },
+  {
+    name: 'the limits of a project are committed after its options',
+    changes: one(
+      'modules/projects/projects.ts',
+      'if (low !== undefined) await this.ledger.setLowBalance(id, low ?? undefined, act, tx);\n    });',
+      '});\n    if (low !== undefined) await this.ledger.setLowBalance(id, low ?? undefined, act);',
+    ),
+    test: integration('console/console-records')('stay as they are when the last of several changes fails'),
+  },
 ];
