@@ -374,13 +374,12 @@ describe('the settings of a project', () => {
   it('stay as they are when the last of several changes fails', async () => {
     const before = (await owner.browser.get(of('/settings'))).body;
     const acts = (await changed(project)).length;
-    const constraint = 'fails_after_the_other_changes';
-    await asAdmin(store.url, (client) =>
-      client.query(`ALTER TABLE credit_account ADD CONSTRAINT ${constraint} CHECK (low_balance_credits <> 77)`),
-    );
+    const alter = (change: string) =>
+      asAdmin(store.url, (client) => client.query(`ALTER TABLE credit_account ${change}`));
+    await alter('ADD CONSTRAINT fails_last CHECK (low_balance_credits <> 77)');
     const wanted = { name: 'Half', require_quote: true, daily_cap_credits: 5, low_balance_credits: 77 };
     expect((await owner.browser.post(of('/settings'), wanted)).status).toBe(500);
-    await asAdmin(store.url, (client) => client.query(`ALTER TABLE credit_account DROP CONSTRAINT ${constraint}`));
+    await alter('DROP CONSTRAINT fails_last');
     expect((await owner.browser.get(of('/settings'))).body).toEqual(before);
     expect(await changed(project)).toHaveLength(acts);
   });

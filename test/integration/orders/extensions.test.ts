@@ -390,47 +390,39 @@ describe('against the reclaim', () => {
   it('in 200 races at the second of the end either extension or reclaim wins, and both answers are true', async () => {
     const worker = await SteppedWorker.open();
     const won = { extended: 0, reclaimed: 0 };
-    // Milliseconds by which the extensions start before the reclaim. Moves towards the side that won nothing, because
-    // the durations of both depend on the machine.
-    let lead = 0;
+    const follow = async (blocks?: number): Promise<void> => {
+      await mine(blocks);
+      await worker.followChain();
+    };
+    let leadMs = 0; // Adapts to the machine.
     for (let batch = 0; batch < 20; batch += 1) {
       const keys: string[] = [];
       for (let place = 0; place < 10; place += 1) keys.push(await rent(receivers[place % receivers.length]!));
-      await mine();
-      await worker.followChain();
+      await follow();
       await worker.advance();
-      await mine(SOLID_LAG + 1);
-      await worker.followChain();
-      await mine(25);
-      await worker.followChain();
+      await follow(SOLID_LAG + 1);
+      await follow(25);
       const ends = new Map(await Promise.all(keys.map(async (key) => [key, await endOf(key)] as const)));
+      const extendLater = (key: string): Promise<Answer> =>
+        setTimeout(Math.random() * 100 + Math.max(0, -leadMs)).then(() => extend(key, { by: 60 }));
       const [answers] = await Promise.all([
-        Promise.all(
-          keys.map(async (key) => {
-            await setTimeout(Math.random() * 100 + Math.max(0, -lead));
-            return extend(key, { by: 60 });
-          }),
-        ),
-        setTimeout(Math.max(0, lead)).then(() => worker.reclaimEnded()),
+        Promise.all(keys.map(extendLater)),
+        setTimeout(Math.max(0, leadMs)).then(() => worker.reclaimEnded()),
       ]);
       const extended = answers.filter(({ status }) => status === 200).length;
-      if (extended === 0) lead = Math.max(50, lead * 2);
-      if (extended === keys.length) lead = Math.min(-50, lead * 2);
+      if (extended === 0) leadMs = Math.max(50, leadMs * 2);
+      if (extended === keys.length) leadMs = Math.min(-50, leadMs * 2);
       for (const [at, key] of keys.entries()) {
         const isExtended = answers[at]!.status === 200;
         if (!isExtended) expectRefusal(answers[at]!, 409, 'NOT_EXTENDABLE');
-        expect({ key, reclaims: await statusesOf(key, 'reclaim') }).toEqual({
-          key,
-          reclaims: isExtended ? [] : ['sending'],
-        });
+        const reclaims = isExtended ? [] : ['sending'];
+        expect({ key, reclaims: await statusesOf(key, 'reclaim') }).toEqual({ key, reclaims });
         expect((await endOf(key)) - ends.get(key)!).toBe(isExtended ? 60_000 : 0);
         won[isExtended ? 'extended' : 'reclaimed'] += 1;
       }
-      await mine(PAST_THE_END);
-      await worker.followChain();
+      await follow(PAST_THE_END);
       await worker.reclaimEnded();
-      await mine(SOLID_LAG + 1);
-      await worker.followChain();
+      await follow(SOLID_LAG + 1);
     }
     expect(won.extended + won.reclaimed).toBe(200);
     expect(Math.min(won.extended, won.reclaimed)).toBeGreaterThan(0);

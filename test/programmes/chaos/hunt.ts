@@ -160,6 +160,8 @@ async function hunt(
   const log = await logFor(`planted-${bug.name.replaceAll(/[^a-zA-Z]+/g, '-')}`);
   const build = await copyOfBuild();
   let cluster: ChaosCluster | undefined;
+  // The log of a violation without a planted bug is the only trace of its cause.
+  let isKept = false;
   const ends = (round: number | undefined, by: string): Hunt => ({
     bug: bug.name,
     caught: round === undefined ? undefined : `round ${round.toString()}`,
@@ -190,7 +192,9 @@ async function hunt(
       });
       for (const violation of violations) log.write('VIOLATION', violation);
       const [sign] = [...violations].sort((a, b) => Number(isLate(a)) - Number(isLate(b)));
-      if (sign !== undefined) return ends(index + 1, sign);
+      if (sign === undefined) continue;
+      isKept = bug.changes.length === 0;
+      return ends(index + 1, sign);
     }
     return ends(undefined, '');
   } catch (error) {
@@ -199,6 +203,6 @@ async function hunt(
     await cluster?.close();
     await build.remove();
     await log.close();
-    if (!settings.keepLogs) await rm(log.path, { force: true });
+    if (!settings.keepLogs && !isKept) await rm(log.path, { force: true });
   }
 }
