@@ -115,7 +115,7 @@ export interface AutoDelegationRequest {
   readonly until?: string | null | undefined;
   /**
    * Recipient of the upcoming token transfer. The rental is sized by simulating exactly this transfer, and refused
-   * with the reason when it would fail. Instead of energy.
+   * with the reason when it would fail. Not together with energy.
    */
   readonly transfer_to?: string | null | undefined;
   /** With transfer_to: the amount in the token’s smallest unit, as text. One unit when absent. */
@@ -321,7 +321,7 @@ export type EnergyRentRequest = {
   readonly quote_ref?: string | null | undefined;
   /**
    * Recipient of the upcoming token transfer. The rental is sized by simulating exactly this transfer, and refused
-   * with the reason when it would fail. Instead of energy.
+   * with the reason when it would fail. Not together with energy.
    */
   readonly transfer_to?: string | null | undefined;
   /** With transfer_to: the amount in the token’s smallest unit, as text. One unit when absent. */
@@ -953,7 +953,7 @@ export type OrderRequest = {
   readonly metadata?: Readonly<Record<string, string>> | null | undefined;
   /**
    * Recipient of the upcoming token transfer. The rental is sized by simulating exactly this transfer, and refused
-   * with the reason when it would fail. Instead of energy.
+   * with the reason when it would fail. Not together with energy.
    */
   readonly transfer_to?: string | null | undefined;
   /** With transfer_to: the amount in the token’s smallest unit, as text. One unit when absent. */
@@ -1178,7 +1178,7 @@ export interface QuoteRequest {
   readonly activate?: boolean | null | undefined;
   /**
    * Recipient of the upcoming token transfer. The rental is sized by simulating exactly this transfer, and refused
-   * with the reason when it would fail. Instead of energy.
+   * with the reason when it would fail. Not together with energy.
    */
   readonly transfer_to?: string | null | undefined;
   /** With transfer_to: the amount in the token’s smallest unit, as text. One unit when absent. */

@@ -13,7 +13,7 @@ export class TransferMembers {
   @Optional()
   @IsTronAddress(
     'Recipient of the upcoming token transfer. The rental is sized by simulating exactly this transfer, and refused ' +
-      'with the reason when it would fail. Instead of energy.',
+      'with the reason when it would fail. Not together with energy.',
   )
   declare readonly transfer_to?: string;
 
