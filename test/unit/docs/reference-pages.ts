@@ -99,14 +99,14 @@ function requestsPage({ paths, components }: Description): string {
   return [
     '# Reference: requests',
     NOTE,
-    'Every operation, parameter and body member. Meanings are in `openapi.json`, in [the types of the ' +
-      'package](../../packages/sdk/src/api-types.ts), and on the page of an operation under `GET /docs` ' +
-      '(`/docs/api-create-order` for `createOrder`). `?` marks an optional member, `#` an integer, `[]` a list. A member ' +
-      'without a type is text; those of an object follow it in braces.',
+    'Every operation, parameter and body member. `openapi.json`, [the types of the ' +
+      'package](../../packages/sdk/src/api-types.ts) and the page of an operation under `GET /docs` have the meanings. ' +
+      '`?` marks an optional member, `#` an integer, `[]` a list. A member without a type is text; the members of an ' +
+      'object follow it in braces.',
     '## Operations',
-    'Method and path with the names of its query (scope of the API key; `MD5`: also takes the older signature), body → ' +
-      'answer. A success is 200 where no status is shown. `{}` is a body that may be absent. Pages with a `cursor` begin ' +
-      'with the newest entry.',
+    'Method, path and names of the query (scope of the API key; `MD5`: also takes the older signature), body → answer, ' +
+      'with status 200 where none is shown. `{}` is a body that may be absent. Pages with a `cursor` begin with the newest ' +
+      'entry.',
     calls.map(operationLine).join('\n'),
     '## Parameters',
     parameterLines(calls).join('\n'),
@@ -174,9 +174,8 @@ function answersPage({ components }: Description): string {
     '# Reference: answers',
     NOTE,
     `Every member of every answer, in the notation of [requests](${REQUESTS}). An optional member is absent where it ` +
-      'does not apply and never null. A decimal has six digits after the point, a rate eight. Every answer to a test ' +
-      'project also has `"test": true`. A *page* has `items[]` and, unless it is the last one, `next_cursor`: the ' +
-      '`cursor` of the next page.',
+      'does not apply. A decimal has six digits after the point, a rate eight. A *page* has `items[]` and, unless it is ' +
+      'the last one, `next_cursor`: the `cursor` of the next page. Answers to a test project also have `"test": true`.',
     ...schemasOf(components.schemas, (name) => !isRequest(name)),
   ].join('\n\n');
 }
