@@ -102,10 +102,24 @@ it('every npm script that a page names exists', () => {
   expect(unknown(everything, named, (name) => scripts.has(name))).toEqual([]);
 });
 
+it('every log message that a page quotes is in the code', () => {
+  const code = sources.map(withoutComments).join('\n');
+  const commands = new Set(['cli', 'journalctl', 'npm', 'project']);
+  // Messages of Postgres and java-tron.
+  const foreign = new Set(['too many clients already', 'this node does not support estimate energy']);
+  const quoted = pages.flatMap(({ path, text }) =>
+    [...text.replaceAll(/```[^]*?```/g, '').matchAll(/`([a-z]+)((?: [a-z][\w;:,'-]*){2,})`/g)]
+      .filter(([, first]) => !commands.has(first!))
+      .map(([, first, rest]) => ({ path, message: `${first!}${rest!}` })),
+  );
+  expect(quoted.length).toBeGreaterThan(5);
+  // A message may be composed of "failed to", an action and "will retry".
+  const isInCode = (message: string): boolean => code.includes(message.replace(/^failed to |; will retry$/g, ''));
+  expect(quoted.filter(({ message }) => !foreign.has(message) && !isInCode(message))).toEqual([]);
+});
+
 /** Names of Postgres, systemd, the kernel and cryptography. */
 const FOREIGN = new Set(['CLOCK_MONOTONIC', 'KillMode', 'hmac_sha256', 'xact_start']);
-/** Tables that src/modules/orders/README.md plans for a hundred million orders. */
-const PLANNED = new Set(['order_key', 'key_hash', 'order_quote', 'credit_closing']);
 const words = new Set(
   [...sources.map(withoutComments), read('openapi.json')].flatMap((text) => text.match(/\w+/g) ?? []),
 );
@@ -129,7 +143,7 @@ it('every column, metric, class and function that a page names exists in the cod
         .join('\n')
         .replaceAll(/https?:\/\/\S+/g, ''),
     }));
-  expect(unknown(own, named, (name) => isWord(name) || PLANNED.has(name))).toEqual([]);
+  expect(unknown(own, named, isWord)).toEqual([]);
 });
 
 it('every route that a page or a comment names is in openapi.json', () => {
