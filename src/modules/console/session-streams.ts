@@ -8,7 +8,7 @@ import { Repeater } from '../../platform/support/repeat.js';
 import { ApiError } from '../../domain/errors.js';
 import { Log } from '../../platform/observability/logger.js';
 import { Metrics, addGauge } from '../../platform/observability/metrics.js';
-import { SessionFeed } from '../people/session-feed.js';
+import { ListeningConnection } from '../../platform/database/listening-connection.js';
 import { Sessions } from '../people/sessions.js';
 import { Database } from '../../platform/database/database.js';
 
@@ -26,7 +26,7 @@ interface Held {
 @Injectable()
 export class SessionStreams implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly held = new Set<Held>();
-  private readonly feed: SessionFeed;
+  private readonly connection: ListeningConnection;
   private readonly looking: Repeater;
 
   constructor(
@@ -35,11 +35,15 @@ export class SessionStreams implements OnApplicationBootstrap, BeforeApplication
     database: Database,
     metrics: Metrics,
   ) {
-    const heard = {
-      onEnded: (sessionId: string) => this.endMatching((held) => held.sessionId === sessionId),
+    this.connection = new ListeningConnection({
+      hosts: database.direct,
+      channel: 'console_session_ended',
+      applicationName: 'energy-sessions',
+      log,
+      onNotification: (sessionId) => this.endMatching((held) => held.sessionId === sessionId),
+      // Earlier notifications may be lost.
       onListening: () => this.looking.nudge(),
-    };
-    this.feed = new SessionFeed(database.direct, heard, log);
+    });
     this.looking = new Repeater({
       run: async () => {
         await this.checkSessions();
@@ -58,13 +62,13 @@ export class SessionStreams implements OnApplicationBootstrap, BeforeApplication
   }
 
   onApplicationBootstrap(): void {
-    this.feed.start();
+    void this.connection.start();
     void this.looking.start();
   }
 
   async beforeApplicationShutdown(): Promise<void> {
     this.endAll();
-    await Promise.all([this.looking.stop(), this.feed.stop()]);
+    await Promise.all([this.looking.stop(), this.connection.stop()]);
   }
 
   /** Ends every stream, because the process is stopping. */

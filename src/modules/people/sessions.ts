@@ -1,6 +1,6 @@
 /**
  * Sessions: a random token in a cookie, its hash in a row. A session ends by deleting its row, which is announced to
- * every process (session-feed.ts). Only the database's clock decides its age.
+ * every process (session-streams.ts). Only the database's clock decides its age.
  */
 import { Injectable } from '@nestjs/common';
 import { needsSecondFactor, type Audience, type PersonRole } from '../../domain/audience.js';

@@ -27,8 +27,7 @@ function found(): Record<string, string[]> {
 
 test('only listening connections and migrations keep session state, and they bypass a pooler', () => {
   expect(found()).toEqual({
-    'modules/people/session-feed.ts': ['LISTEN'],
-    'modules/projects/project-feed.ts': ['LISTEN'],
+    'platform/database/listening-connection.ts': ['LISTEN'],
     'platform/database/migrate.ts': ['SET of the session', 'advisory lock of the session'],
   });
 });
