@@ -15,10 +15,12 @@ const USE_MS = 1500;
 const LOOK_MS = 1000;
 const FEE_LIMIT = 100_000_000;
 const SPENDING_SUN = 5_000_000_000;
+/** More than the day that passes on the chain before each round, which the first check may not have seen yet. */
+const IDLE_AFTER_SEC = 7 * 86_400;
 
 const SET = `INSERT INTO auto_delegation (project_id, address, api_key_id, keep_energy, refill_below, duration_sec,
     daily_cap_credits, idle_after_sec, due_at)
-  SELECT $1, unnest($2::text[]), $1, $3, $4, $5, $6, 86400, clock_timestamp()`;
+  SELECT $1, unnest($2::text[]), $1, $3, $4, $5, $6, $7, clock_timestamp()`;
 
 const STATES = `SELECT a.address, a.pause_reason, a.spent_credits::text AS spent, a.purchases::text AS purchases,
     a.open_order_id::text AS open FROM auto_delegation a WHERE a.project_id = $1`;
@@ -60,7 +62,7 @@ export class Supplied {
   /** Sets the auto-delegations for one round. */
   async keep(read: ReadRows): Promise<void> {
     const addresses = this.users.map(({ address }) => address);
-    await read(SET, [this.projectId, addresses, KEEP, BELOW, DURATION_SEC, DAILY_CAP_CREDITS]);
+    await read(SET, [this.projectId, addresses, KEEP, BELOW, DURATION_SEC, DAILY_CAP_CREDITS, IDLE_AFTER_SEC]);
   }
 
   /** The users send a token in turn until the signal aborts. */
