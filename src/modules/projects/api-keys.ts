@@ -125,7 +125,10 @@ export class ApiKeys {
     return { id, apiKey };
   }
 
-  /** Replaces the secret of a key other than the primary. The previous one also verifies for `overlapSec` more. */
+  /**
+   * Replaces the secret of a key other than the primary. The previous one also verifies for `overlapSec` more. Throws
+   * OperatorError for an overlap while an earlier one runs.
+   */
   async rotate(id: string, overlapSec: number, act: Author): Promise<string> {
     const { project_id: projectId, is_primary: isPrimary } = await this.get(id);
     if (isPrimary) throw new OperatorError('This is the primary key. `project rotate-key` creates a new one.', 2);

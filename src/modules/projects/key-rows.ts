@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { IsNull, Not } from 'typeorm';
 import { OperatorError } from '../../domain/operator-error.js';
 import { KEYS_MAX } from '../../domain/scopes.js';
+import { timeText } from '../../domain/text.js';
 import type { Queryable, Transaction } from '../../platform/database/database.js';
 import { ApiKey } from '../../platform/database/entities/api-key.entity.js';
 
@@ -22,6 +23,9 @@ const KEEP_PREVIOUS = `UPDATE api_key
     SET previous_until = CASE WHEN $2 > 0 AND revoked_at IS NULL THEN clock_timestamp() + make_interval(secs => $2) END,
         revoked_at = NULL
   WHERE id = $1`;
+
+/** End of an overlap that runs. A revocation ends it. */
+const RUNNING_OVERLAP = `SELECT previous_until AS until FROM api_key WHERE id = $1 AND previous_until > clock_timestamp()`;
 
 /** Writes a key's event into its project's log, with the key's present state and without its secrets. */
 const INSERT_EVENT = `INSERT INTO event (project_id, type, snapshot)
@@ -50,7 +54,19 @@ export async function requireRoomForKey(tx: Transaction, projectId: string, keyI
   throw new OperatorError(words, 1, 'LIMIT_REACHED');
 }
 
+/**
+ * Keeps the present secret valid for `overlapSec`. The caller locks the key. There is room for one earlier secret, so a
+ * second rotation would end the one that callers still sign with. Throws OperatorError if `overlapSec` is above 0 while
+ * an earlier overlap runs.
+ */
 export async function keepPreviousSecret(tx: Queryable, keyId: string, overlapSec: number): Promise<void> {
+  const [running] = overlapSec > 0 ? await tx.query<{ until: Date }>(RUNNING_OVERLAP, [keyId]) : [];
+  if (running !== undefined) {
+    throw new OperatorError(
+      `The secret before the present one is still valid, until ${timeText(running.until)}. This rotation would end it ` +
+        'immediately. Wait until then, create another key, or rotate without an overlap, which ends both secrets.',
+    );
+  }
   await tx.query(KEEP_PREVIOUS, [keyId, overlapSec]);
 }
 

@@ -150,7 +150,8 @@ export class Projects {
 
   /**
    * Replaces the primary API key. The old one stops verifying immediately, within 30 s at worst (docs/interface.md §2),
-   * or after `overlapSec`. A revoked primary becomes active again. Throws OperatorError if ten other keys are active.
+   * or after `overlapSec`. A revoked primary becomes active again. Throws OperatorError if ten other keys are active, or
+   * for an overlap while an earlier one runs.
    */
   async rotateKey(id: string, act: Author, overlapSec = 0): Promise<string> {
     const seals = await this.sealers.sealing('api-key');

@@ -104,13 +104,47 @@ test('after a rotation with an overlap both secrets verify until its end, and th
   const { id, customer } = await further(await project());
   const rotate = async (overlapSec: number) =>
     customer.withKey(await announced(customer, async () => keys.rotate(id, overlapSec, AUTHOR)));
-  const second = await rotate(3600);
+  const second = await rotate(2);
   expect([await read(customer), await read(second)]).toEqual(['OK', 'OK']);
-  const third = await rotate(1);
-  await until(async () => ((await read(second)) === 'INVALID_SIGNATURE' ? true : undefined), 30_000, 'the end');
-  expect([await read(customer), await read(third)]).toEqual(['INVALID_SIGNATURE', 'OK']);
+  await until(async () => ((await read(customer)) === 'INVALID_SIGNATURE' ? true : undefined), 30_000, 'the end');
+  const third = await rotate(3600);
+  expect([await read(customer), await read(second), await read(third)]).toEqual(['INVALID_SIGNATURE', 'OK', 'OK']);
   const last = await rotate(0);
-  expect([await read(third), await read(last)]).toEqual(['INVALID_SIGNATURE', 'OK']);
+  expect([await read(second), await read(third), await read(last)]).toEqual([
+    'INVALID_SIGNATURE',
+    'INVALID_SIGNATURE',
+    'OK',
+  ]);
+});
+
+test.each([
+  [
+    'primary',
+    async () => {
+      const customer = await project();
+      return { customer, rotate: (sec: number) => pipeline.projects.rotateKey(customer.merchant, AUTHOR, sec) };
+    },
+  ],
+  [
+    'further',
+    async () => {
+      const { id, customer } = await further(await project());
+      return { customer, rotate: (sec: number) => keys.rotate(id, sec, AUTHOR) };
+    },
+  ],
+])('a repeated rotation of a %s key does not end the secret whose overlap runs', async (_, make) => {
+  const { customer, rotate } = await make();
+  const results = await announced(customer, async () => Promise.allSettled([rotate(3600), rotate(3600)]));
+  expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+  await expect(rotate(60)).rejects.toThrow(/is still valid, until .* create another key, or rotate without an overlap/);
+  const [given] = results.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+  expect([await read(customer), await read(customer.withKey(given!))]).toEqual(['OK', 'OK']);
+  const last = customer.withKey(await announced(customer, async () => rotate(0)));
+  expect([await read(customer), await read(customer.withKey(given!)), await read(last)]).toEqual([
+    'INVALID_SIGNATURE',
+    'INVALID_SIGNATURE',
+    'OK',
+  ]);
 });
 
 test('the primary key rotates the same way, for both signatures, and a rotation restores a revoked one', async () => {

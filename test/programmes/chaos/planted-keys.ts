@@ -222,4 +222,9 @@ export const PLANTED_KEYS: readonly PlantedBug[] = [
     ),
     test: integration('http/pipeline')('refuses the Idempotency-Key'),
   },
+  {
+    name: 'a second rotation ends the overlap of the first',
+    changes: one('modules/projects/key-rows.ts', 'if (running !== undefined) {', 'if (running === null) {'),
+    test: integration('projects/api-keys')('key does not end the secret whose overlap runs'),
+  },
 ];
