@@ -20,6 +20,8 @@ export interface RescanReport {
   readonly blocks: number;
   /** Deposits that were missing. */
   readonly found: number;
+  /** True if it stopped on its signal before the last block. */
+  readonly interrupted: boolean;
 }
 
 @Injectable()
@@ -68,6 +70,6 @@ export class Rescan {
       next += count;
       onProgress(next - 1, found);
     }
-    return { blocks: next - from, found };
+    return { blocks: next - from, found, interrupted: next <= last };
   }
 }

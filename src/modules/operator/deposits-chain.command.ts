@@ -98,18 +98,25 @@ function addRescan(deposits: Command, context: CliContext): void {
     .action(async ({ from, to }: { from: bigint; to: bigint }) => {
       context.actor('deposits are looked for again');
       const interrupted = context.terminal.interrupted?.();
+      let next = Number(from);
+      const rest = (): string => `Continue with \`--from ${next.toString()} --to ${to.toString()}\`.`;
       await context.operate(async (parts) => {
-        const report = await parts.get(Rescan).run(
-          { from: Number(from), to: Number(to) },
-          (block, found) => {
-            if (block % PROGRESS_EACH < 4) {
-              context.terminal.err(`up to block ${block.toString()}: ${found.toString()} missing deposits recorded\n`);
-            }
-          },
-          interrupted,
-        );
+        const onProgress = (block: number, found: number): void => {
+          next = block + 1;
+          if (block % PROGRESS_EACH < 4) {
+            context.terminal.err(`up to block ${block.toString()}: ${found.toString()} missing deposits recorded\n`);
+          }
+        };
+        const rescan = parts.get(Rescan);
+        const report = await rescan
+          .run({ from: next, to: Number(to) }, onProgress, interrupted)
+          .catch((error: unknown) => {
+            if (next > Number(from)) context.warn(`The earlier blocks are read. ${rest()}`);
+            throw error;
+          });
         const human = `${grouped(BigInt(report.blocks))} blocks read, ${report.found.toString()} missing deposits recorded.`;
         context.print(human, report);
+        if (report.interrupted) throw new OperatorError(`Interrupted. ${rest()}`, 1, 'INTERRUPTED');
       });
     });
 }

@@ -162,7 +162,7 @@ describe('a missed deposit', () => {
     await follow();
     const to = await solid();
     const report = await operator.get(Rescan).run({ from, to });
-    expect(report).toEqual({ blocks: to - from + 1, found: 1 });
+    expect(report).toEqual({ blocks: to - from + 1, found: 1, interrupted: false });
     expect(await creditedTo(missed)).toBe(60_000_000n);
     expect(await creditedTo(seen)).toBe(30_000_000n);
     expect(await operator.get(Rescan).run({ from, to })).toMatchObject({ found: 0 });

@@ -1,6 +1,9 @@
 import 'reflect-metadata';
+import { runCli } from '../../../src/modules/operator/cli.js';
+import { envAs } from '../../setup/roles.js';
 import { cliWith } from '../../support/cli.js';
 import {
+  BLOCK,
   calm,
   closeFixture,
   creditedTo,
@@ -11,6 +14,7 @@ import {
   payTrx,
   rates,
   settle,
+  spies,
   newDepositProject,
   START_LIMIT_MS,
 } from '../../support/worker/deposit-fixture.js';
@@ -66,4 +70,48 @@ it('begins the account once, gives older projects their addresses, and checks ea
   expect((checked.json() as { project_id: string }[]).map(({ project_id }) => project_id)).toContain(id);
   const other = await cliWith({ ...env, DEPOSIT_XPUB: '' })('--json', 'deposits', 'addresses', '--check');
   expect(other.code).toBe(1);
+});
+
+describe('a rescan', () => {
+  /** Aborted from the third look on, which is after two batches of four blocks. */
+  const afterTwoBatches = (): AbortSignal => {
+    let looks = 0;
+    return Object.defineProperty(new AbortController().signal, 'aborted', { get: () => (looks += 1) > 2 });
+  };
+
+  async function rescanned(interrupted?: () => AbortSignal): Promise<{ code: number; out: string; err: string }> {
+    let [out, err] = ['', ''];
+    const args = ['--json', 'deposits', 'rescan', '--from', '1', '--to', '30'];
+    const code = await runCli(args, {
+      env: envAs(env, 'cli'),
+      user: 'tester',
+      out: (text) => (out += text),
+      err: (text) => (err += text),
+      ask: undefined,
+      ...(interrupted && { interrupted }),
+    });
+    return { code, out, err };
+  }
+
+  beforeAll(async () => {
+    await mine(40);
+    await follow();
+  });
+
+  it('that is interrupted fails, and names the blocks that are left', async () => {
+    const { code, out, err } = await rescanned(afterTwoBatches);
+    expect(JSON.parse(out)).toEqual({ blocks: 8, found: 0, interrupted: true });
+    expect([code, JSON.parse(err)]).toMatchObject([1, { error: 'INTERRUPTED' }]);
+    expect(err).toContain('`--from 9 --to 30`');
+  });
+
+  it('that a node ends names the blocks that are left', async () => {
+    const isLate = (body: string): boolean => Number((JSON.parse(body) as { num?: number }).num) > 12;
+    for (const spy of spies) spy.before = (path, body) => (path === BLOCK && isLate(body) ? 'break' : undefined);
+    const { code, out, err } = await rescanned();
+    expect([code, out]).toEqual([1, '']);
+    expect(err).toContain('`--from 13 --to 30`');
+    for (const spy of spies) spy.rest();
+    expect(await rescanned()).toMatchObject({ code: 0, err: '' });
+  });
 });
