@@ -103,7 +103,13 @@ async function add(context: CliContext, options: AddOptions): Promise<void> {
   const act = context.actor('wallet added');
   await context.operate(async (parts) => {
     const slots = options.slots === undefined ? parts.get(Config).pool.slotsPerWallet : Number(options.slots);
-    const { account, warning } = await parts.get(PoolWallets).add({ address, role, permissionId, key, slots }, act);
+    // Nothing on chain shows which service signed with a key, so each would reclaim what the other delegates.
+    const confirmDelegated = (sun: bigint): Promise<void> =>
+      context.confirm(
+        `${address} has delegated ${trxText(sun)} already. If another service delegates from this wallet, each reclaims the rentals of the other.`,
+      );
+    const wallet = { address, role, permissionId, key, slots, confirmDelegated };
+    const { account, warning } = await parts.get(PoolWallets).add(wallet, act);
     if (warning !== undefined) context.warn(warning);
     // Read the wallet now, so that its capacity is known before a worker's next read.
     await parts.get(PoolSync).syncWallet(address);

@@ -71,6 +71,8 @@ export interface NewWallet {
   readonly permissionId: number;
   readonly key: WalletKey;
   readonly slots: number;
+  /** Called before the insert if the wallet has delegated stake already. A rejection adds nothing. */
+  readonly confirmDelegated?: (sun: bigint) => Promise<void>;
 }
 
 const UNIQUE_VIOLATION = '23505';
@@ -144,14 +146,16 @@ export class PoolWallets {
    * the account as found, and the warning if a wide permission was accepted.
    */
   async add(wallet: NewWallet, act: Author): Promise<{ account: ChainAccount; warning: string | undefined }> {
-    const checked = await this.check(wallet.address, wallet.role, wallet.permissionId, wallet.key.keyAddress);
+    const { address } = wallet;
+    const checked = await this.check(address, wallet.role, wallet.permissionId, wallet.key.keyAddress);
+    if (await this.wallets.existsBy({ address })) throw alreadyInPool(address);
+    const { delegatedEnergySun, delegatedBandwidthSun } = checked.account;
+    const delegatedSun = delegatedEnergySun + delegatedBandwidthSun;
+    if (delegatedSun > 0n) await wallet.confirmDelegated?.(delegatedSun);
     try {
       await this.database.transaction((tx) => this.insert(tx, wallet, act));
     } catch (error) {
-      if (sqlStateOf(error) !== UNIQUE_VIOLATION) throw error;
-      throw new OperatorError(
-        `${wallet.address} is already in the pool. \`pool set-key\` changes its key, \`pool resume\` its status.`,
-      );
+      throw sqlStateOf(error) === UNIQUE_VIOLATION ? alreadyInPool(address) : error;
     }
     return checked;
   }
@@ -263,6 +267,12 @@ export class PoolWallets {
   private seal(address: string, privateKey: Buffer | undefined): Buffer | null {
     return privateKey === undefined ? null : this.sealers.poolKey.seal(privateKey, address);
   }
+}
+
+function alreadyInPool(address: string): OperatorError {
+  return new OperatorError(
+    `${address} is already in the pool. \`pool set-key\` changes its key, \`pool resume\` its status.`,
+  );
 }
 
 function noSuchWallet(address: string): OperatorError {

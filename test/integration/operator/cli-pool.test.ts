@@ -27,7 +27,7 @@ let keyFile: string;
 beforeAll(async () => {
   [database, chain, folder] = await Promise.all([
     createTestDatabase(),
-    startOperatorChain(['exact', 'wide', 'narrow', 'bare', 'activator', 'other']),
+    startOperatorChain(['exact', 'wide', 'narrow', 'bare', 'activator', 'other', 'lent', 'lent too']),
     mkdtemp(join(tmpdir(), 'cli-pool-')),
   ]);
   env = settings(database.url, chain.env);
@@ -180,6 +180,25 @@ describe('pool add', () => {
     await writeFile(wrong, '0'.repeat(64));
     const zero = await add('narrow', 'pool', '2', '--key-file', wrong);
     expect([zero.code, zero.err]).toEqual([2, expect.stringContaining('key')]);
+  });
+
+  it.each(['ENERGY', 'BANDWIDTH'])('asks before it adds a wallet that has delegated %s already', async (resource) => {
+    const name = resource === 'ENERGY' ? 'lent' : 'lent too';
+    await chain.permit(name, [{ name: 'mine', operations: POOL_OPERATIONS, key: HOT }]);
+    const owner = { owner_address: addressOf(name), visible: true };
+    const stake = { ...owner, frozen_balance: 700_000_000, resource };
+    await chain.send(name, await chain.call('wallet/freezebalancev2', stake));
+    const lending = { ...owner, receiver_address: addressOf('other'), balance: 500_000_000, resource };
+    await chain.send(name, await chain.call('wallet/delegateresource', lending));
+    await chain.mine(2);
+    const refused = await add(name);
+    expect([refused.code, refused.out, await isInPool(name)]).toEqual([2, '', false]);
+    expect(refused.err).toContain(
+      'has delegated 500.000000 TRX already. If another service delegates from this wallet',
+    );
+    expect((await add(name, 'pool', '2', '--yes')).code).toBe(0);
+    // The question is about wallets that are new to the pool.
+    expect(await add(name)).toMatchObject({ code: 1, err: expect.stringContaining('already in the pool') });
   });
 
   it('adds nothing without a chain', async () => {

@@ -153,4 +153,17 @@ export const PLANTED_OPERATIONS: readonly PlantedBug[] = [
       title: 'prints the fee of the chain, which the update then burns',
     },
   },
+  {
+    name: 'an interrupted rescan passes for a complete one',
+    changes: one('modules/deposits/rescan.ts', 'interrupted: next <= last', 'interrupted: next > to'),
+    test: {
+      file: 'integration/operator/cli-deposits.test.ts',
+      title: 'that is interrupted fails, and names the blocks that are left',
+    },
+  },
+  {
+    name: 'a wallet that another service uses is added without a question',
+    changes: one('modules/pool/pool-wallets.ts', 'if (delegatedSun > 0n) await', 'if (delegatedSun < 0n) await'),
+    test: { file: 'integration/operator/cli-pool.test.ts', title: 'asks before it adds a wallet that has delegated' },
+  },
 ];
