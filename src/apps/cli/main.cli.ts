@@ -18,9 +18,10 @@ async function ask(question: string): Promise<string> {
 /** From a terminal, a program under npm gets one Ctrl-C twice: from the terminal, and forwarded by npm. */
 const SAME_KEY_PRESS_MS = 500;
 
+const stop = new AbortController();
+
 /** Returns a signal that the first Ctrl-C aborts. A second one ends the process immediately. */
 function interrupted(): AbortSignal {
-  const stop = new AbortController();
   let firstMs: number | undefined;
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
@@ -32,14 +33,30 @@ function interrupted(): AbortSignal {
   return stop.signal;
 }
 
-// A reader may close the pipe, as `head` does; the command still completes.
-for (const stream of [process.stdout, process.stderr]) {
-  stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
-  });
+const args = process.argv.slice(2);
+const output = { isLost: false };
+
+/**
+ * The command still completes, because its act may be half done; one without an end stops. A closed pipe is no failure:
+ * `head` closes it. Any other failure is reported once, since a repeated command could act twice.
+ */
+function noteOutputError(error: NodeJS.ErrnoException): void {
+  if (error.code === 'EPIPE' || output.isLost) return;
+  output.isLost = true;
+  process.exitCode = 1;
+  const msg = `The output was not written (${error.message}), but the command ran. Read \`audit list\` before you repeat it.`;
+  process.stderr.write(
+    args.includes('--json') ? `${JSON.stringify({ ok: false, error: 'OUTPUT_LOST', msg })}\n` : `${msg}\n`,
+  );
 }
 
-process.exitCode = await runCli(process.argv.slice(2), {
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  stop.abort();
+  noteOutputError(error);
+});
+process.stderr.on('error', noteOutputError);
+
+const exitCode = await runCli(args, {
   env: process.env,
   user: systemUser(),
   out: (text) => process.stdout.write(text),
@@ -49,3 +66,4 @@ process.exitCode = await runCli(process.argv.slice(2), {
   interrupted,
   ask: process.stdin.isTTY && process.stderr.isTTY ? ask : undefined,
 });
+if (!output.isLost) process.exitCode = exitCode;
