@@ -7,6 +7,7 @@ import { Injectable } from '@nestjs/common';
 import { Counter } from 'prom-client';
 import { monotonicMs } from '../../platform/support/clock.js';
 import { forEachConcurrently } from '../../platform/support/concurrency.js';
+import { groupBy } from '../../platform/support/group-by.js';
 import { RepeatedTask } from '../../platform/support/repeated-task.js';
 import { ChainUnavailableError } from '../../platform/chain/errors.js';
 import { TronClient } from '../../platform/chain/tron.client.js';
@@ -16,7 +17,6 @@ import { Log } from '../../platform/observability/logger.js';
 import { Metrics } from '../../platform/observability/metrics.js';
 import { AddressCheck, READ_AGAIN_MS, unchangedState } from './address-check.js';
 import { AutoDelegationClaims, type ClaimedAutoDelegation } from './auto-delegation-claims.js';
-import { groupBy } from './rentals.js';
 
 /** Interval between searches for due rows. */
 const REST_MS = 250;

@@ -1,6 +1,7 @@
 /** Derives the rentals to an address from the records and one reading of it. Pure. */
 import { EXTENSIONS_MAX } from '../../domain/order-state.js';
 import { sun, type Energy } from '../../domain/units.js';
+import { groupBy } from '../../platform/support/group-by.js';
 import { energyOfSun } from '../pool/energy-ratio.js';
 import type { LegToAddress } from './auto-delegation-claims.js';
 import type { EnergyReading } from './energy-readings.js';
@@ -10,17 +11,6 @@ import type { StandingRental } from './refill-plan.js';
 const CREDIBLE_PER_MILLE = 999n;
 /** A rental that gives less than this share of the bought energy, in 1/100, is short. */
 const WHOLE_PERCENT = 99n;
-
-/** Groups items by `keyOf`, keeping their order. */
-export function groupBy<T>(items: readonly T[], keyOf: (item: T) => bigint): ReadonlyMap<bigint, readonly T[]> {
-  const groups = new Map<bigint, T[]>();
-  for (const item of items) {
-    const group = groups.get(keyOf(item));
-    if (group === undefined) groups.set(keyOf(item), [item]);
-    else group.push(item);
-  }
-  return groups;
-}
 
 /** Returns the rentals to the address, as far as `reading` shows them. */
 export function rentalsOf(legs: readonly LegToAddress[], reading: EnergyReading): StandingRental[] {

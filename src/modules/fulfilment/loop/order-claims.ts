@@ -1,6 +1,7 @@
 /** Claims due orders under a lease and a fencing token, loads them, and releases them with the time of their next run. */
 import { Injectable } from '@nestjs/common';
 import { sleep } from '../../../platform/support/clock.js';
+import { groupBy } from '../../../platform/support/group-by.js';
 import { Config } from '../../../platform/config/config.js';
 import type { Resource } from '../../../domain/resource.js';
 import { sun, type Energy } from '../../../domain/units.js';
@@ -168,16 +169,6 @@ function toOrder(row: ClaimRow, legs: readonly ClaimedLeg[], usage: ReceiverUsag
     legs,
     usage,
   };
-}
-
-function groupBy<K, V>(items: readonly V[], keyOf: (item: V) => K): Map<K, V[]> {
-  const groups = new Map<K, V[]>();
-  for (const item of items) {
-    const group = groups.get(keyOf(item));
-    if (group === undefined) groups.set(keyOf(item), [item]);
-    else group.push(item);
-  }
-  return groups;
 }
 
 /** Returns true if the rental runs and none of it is being reclaimed. */

@@ -14,6 +14,7 @@ import { Log } from '../../../platform/observability/logger.js';
 import { Database } from '../../../platform/database/database.js';
 import { solidDelegationSun } from '../../../platform/chain/solid-delegations.js';
 import { forEachConcurrently } from '../../../platform/support/concurrency.js';
+import { groupBy } from '../../../platform/support/group-by.js';
 import { RecentActs } from '../follow/recent-acts.js';
 import type { View } from '../follow/chain-view.js';
 
@@ -210,11 +211,7 @@ export class ReclaimGuard {
 
   /** Reads the records after the chain: every transaction on chain by then is already recorded as sent. */
   private async compare(readings: readonly Reading[], verdicts: Map<string, Verdict>): Promise<void> {
-    const groups = new Map<string, Reading[]>();
-    for (const reading of readings) {
-      const key = `${reading.height.toString()}/${String(reading.mayStandBefore)}`;
-      groups.set(key, [...(groups.get(key) ?? []), reading]);
-    }
+    const groups = groupBy(readings, ({ height, mayStandBefore }) => `${height.toString()}/${String(mayStandBefore)}`);
     for (const group of groups.values()) {
       const [first] = group;
       if (first === undefined) continue;
