@@ -7,6 +7,7 @@ import { Injectable } from '@nestjs/common';
 import { maskedUrl } from '../../domain/masked-url.js';
 import { isAddress } from '../../domain/base58-address.js';
 import { Database } from '../../platform/database/database.js';
+import { projectNames } from '../../platform/database/project-names.js';
 import { STRETCH } from './lists.js';
 import type { SearchAnswer, SearchHit } from './search-shapes.js';
 
@@ -50,7 +51,8 @@ export class Search {
       );
     }
     const found = unique(rows).slice(0, HITS_MAX);
-    const names = projectId === undefined ? await this.namesOf(found) : undefined;
+    const ids = found.map(({ project_id: id }) => id);
+    const names = projectId === undefined ? await projectNames(this.database, ids) : undefined;
     return {
       newest_orders: STRETCH,
       items: found.map(({ kind, by, name, says, project_id: id, at }) => ({
@@ -62,14 +64,6 @@ export class Search {
         ...(at !== null && { at: at.toISOString() }),
       })),
     };
-  }
-
-  private async namesOf(rows: readonly HitRow[]): Promise<ReadonlyMap<string, string>> {
-    const found = await this.database.query<{ id: string; name: string }>(
-      'SELECT id, name FROM project WHERE id = ANY ($1::uuid[])',
-      [[...new Set(rows.map(({ project_id: id }) => id))]],
-    );
-    return new Map(found.map(({ id, name }) => [id, name]));
   }
 }
 

@@ -21,6 +21,7 @@ import { Sealers } from '../../platform/support/sealers.js';
 import { recordAct, type Author } from '../../platform/database/audit-log.js';
 import { Database, type Transaction } from '../../platform/database/database.js';
 import { Project } from '../../platform/database/entities/project.entity.js';
+import { projectNames } from '../../platform/database/project-names.js';
 import { reseal, secretsIn, type ResealCount } from '../../platform/database/resealing.js';
 
 /** A project with its terms, as an operator sees it. */
@@ -131,11 +132,7 @@ export class Projects {
 
   /** Returns the names of the projects with these ids. Omits unknown ids. */
   async namesOf(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
-    const rows = await this.database.query<{ id: string; name: string }>(
-      'SELECT id, name FROM project WHERE id = ANY ($1::uuid[])',
-      [[...new Set(ids)]],
-    );
-    return new Map(rows.map(({ id, name }) => [id, name]));
+    return projectNames(this.database, ids);
   }
 
   /** Throws OperatorError if the project does not exist. */

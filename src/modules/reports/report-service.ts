@@ -4,7 +4,7 @@
  * more memory than a day.
  */
 import { Injectable } from '@nestjs/common';
-import type { Queryable } from '../../platform/database/database.js';
+import { projectNames } from '../../platform/database/project-names.js';
 import { Replica } from '../../platform/database/replica.js';
 import * as sql from './report-sql.js';
 
@@ -104,11 +104,12 @@ export class Reports {
       for (const row of await read<sql.CostsRow>(sql.COSTS_BY[by])) addCosts(figuresOf(row.key), row);
       for (const row of await read<sql.FreeTopUpsRow>(sql.FREE_TOP_UPS_BY[by])) addFreeTopUps(figuresOf(row.key), row);
       for (const row of await read<sql.CapacityRow>(sql.CAPACITY_BY[by])) addCapacity(figuresOf(row.key), row);
-      const names = by === 'project' ? await namesOf(tx, [...figures.keys()]) : new Map<string, string>();
+      const ids = [...figures.keys()].filter((key) => key !== null);
+      const names = by === 'project' ? await projectNames(tx, ids) : undefined;
       const rows = [...figures]
         .filter(([, each]) => Object.values(each).some((figure) => figure !== 0n))
         .sort(([a], [b]) => compareKeys(a, b))
-        .map(([key, each]) => ({ key, name: key === null ? undefined : names.get(key), figures: each }));
+        .map(([key, each]) => ({ key, name: key === null ? undefined : names?.get(key), figures: each }));
       const [owed] = await read<sql.StandingRow>(sql.OWED, [before]);
       const held = await read<sql.HeldRow>(sql.HELD, [before]);
       const standing = {
@@ -185,12 +186,6 @@ function totalOf(rows: readonly ReportRow[]): Figures {
     for (const name of Object.keys(total) as (keyof Figures)[]) total[name] += figures[name];
   }
   return total;
-}
-
-async function namesOf(tx: Queryable, keys: readonly (string | null)[]): Promise<Map<string, string>> {
-  const ids = keys.filter((key) => key !== null);
-  const rows = await tx.query<{ id: string; name: string }>(sql.PROJECT_NAMES, [ids]);
-  return new Map(rows.map(({ id, name }) => [id, name]));
 }
 
 /** Sorts by key; null comes last. */

@@ -205,5 +205,3 @@ export const OWED = `SELECT coalesce(sum(b.credits) FILTER (WHERE b.credits > 0)
 export const HELD = `SELECT m.asset, sum(m.amount)::text AS amount,
     (SELECT r.rate_e8 FROM asset_rate r WHERE r.asset = m.asset AND r.minute < $1 ORDER BY r.minute DESC LIMIT 1) AS rate_e8
   FROM (${EVERY_MOVEMENT}) m WHERE m.block_at < $1 GROUP BY m.asset ORDER BY m.asset`;
-
-export const PROJECT_NAMES = `SELECT id::text AS id, name FROM project WHERE id = ANY ($1::uuid[])`;
