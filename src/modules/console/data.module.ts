@@ -34,7 +34,6 @@ import { PricesModule } from '../quotes/prices.module.js';
 import { AuditModule } from '../../platform/database/audit.module.js';
 import { AutoDelegation } from '../../platform/database/entities/auto-delegation.entity.js';
 import { ExplainedFinding } from '../../platform/database/entities/explained-finding.entity.js';
-import { MarketState } from '../../platform/database/entities/market-state.entity.js';
 import { SalesStop } from '../../platform/database/entities/sales-stop.entity.js';
 import { WebhookEndpoint } from '../../platform/database/entities/webhook-endpoint.entity.js';
 import { ReportsModule } from '../reports/reports.module.js';
@@ -139,7 +138,7 @@ export class ConsoleDataModule {
         ReportsModule,
         RequestHistoryModule,
         StatementsModule,
-        TypeOrmModule.forFeature([AutoDelegation, ExplainedFinding, MarketState, SalesStop, WebhookEndpoint]),
+        TypeOrmModule.forFeature([AutoDelegation, ExplainedFinding, SalesStop, WebhookEndpoint]),
       ],
       controllers: [...FOR_BOTH, ...(audience === 'operator' ? FOR_OPERATORS : FOR_MERCHANTS)],
       providers: [

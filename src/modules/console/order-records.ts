@@ -1,17 +1,15 @@
 /** Reads all parts of an order that its project may see, within its scope. Reads only. */
 import { Injectable } from '@nestjs/common';
-import { InjectRepository } from '@nestjs/typeorm';
-import { Repository } from 'typeorm';
 import { entriesWhere, type EntryRow } from '../statements/entry-rows.js';
 import type { LegKind } from '../../domain/order-state.js';
 import { Database } from '../../platform/database/database.js';
-import { MarketState } from '../../platform/database/entities/market-state.entity.js';
 import type { OrderMetadata } from '../orders/order-labels.js';
 import { MEASURED_USE, type MeasuredUseRow } from '../orders/measured-use.js';
 import type { CompensationRow, ExtensionRow, LegRow } from '../orders/order-rows.js';
 import { notFound } from './answers.js';
 import { END_CLOCK } from './chain-time.js';
 import { DELIVERED_IN, type OrderListRow } from './order-list.js';
+import { integerOf, lastChainReading } from './sale-records.js';
 
 export interface OrderRecord extends OrderListRow {
   readonly quote_id: string | null;
@@ -148,10 +146,7 @@ const PAYER = `SELECT k.id, k.name FROM credit_entry e JOIN api_key k ON k.id = 
 
 @Injectable()
 export class OrderRecordReader {
-  constructor(
-    private readonly database: Database,
-    @InjectRepository(MarketState) private readonly market: Repository<MarketState>,
-  ) {}
+  constructor(private readonly database: Database) {}
 
   /** Finds an order by key or number. The key has priority, since a key may look like a number. */
   async find(projectId: string, keyOrNumber: string): Promise<OrderRecord | undefined> {
@@ -195,8 +190,6 @@ export class OrderRecordReader {
 
   /** Returns the sun burnt per energy at the last reading; undefined before the first. */
   async energyFee(): Promise<bigint | undefined> {
-    const state = await this.market.findOne({ select: { name: true, value: true }, where: { name: 'chain' } });
-    const fee = (state?.value as { energyFeeSun?: unknown } | undefined)?.energyFeeSun;
-    return typeof fee === 'string' && /^\d{1,18}$/.test(fee) ? BigInt(fee) : undefined;
+    return integerOf((await lastChainReading(this.database))?.energy_fee);
   }
 }

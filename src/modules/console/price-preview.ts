@@ -3,8 +3,6 @@
  * energy worth renting. Reads only; bounded by the newest orders.
  */
 import { Injectable } from '@nestjs/common';
-import { InjectRepository } from '@nestjs/typeorm';
-import { Repository } from 'typeorm';
 import { ConsoleConfig } from '../../platform/config/console-config.js';
 import { burnPrice, creditsOf, rateText } from '../../domain/conversion.js';
 import {
@@ -23,9 +21,10 @@ import { energy, sun, toJsonInteger, type RateE8, type Sun } from '../../domain/
 import { priceFloor } from '../pool/bandwidth.js';
 import { Prices } from '../quotes/prices.js';
 import { Database } from '../../platform/database/database.js';
+import { projectNames } from '../../platform/database/project-names.js';
 import { Replica } from '../../platform/database/replica.js';
-import { MarketState } from '../../platform/database/entities/market-state.entity.js';
 import { given, money } from './answers.js';
+import { integerOf, lastChainReading } from './sale-records.js';
 import type { PriceChange, PriceLine, PricePreview, PriceTable } from './operator-shapes.js';
 
 const DAYS = 30;
@@ -75,7 +74,6 @@ export class PricePreviews {
     private readonly replica: Replica,
     private readonly prices: Prices,
     private readonly config: ConsoleConfig,
-    @InjectRepository(MarketState) private readonly market: Repository<MarketState>,
   ) {}
 
   async table(): Promise<PriceTable> {
@@ -187,14 +185,11 @@ export class PricePreviews {
     const size = ({ before, after }: { before: bigint; after: bigint }): bigint =>
       after > before ? after - before : before - after;
     const most = [...projects].sort(([, a], [, b]) => (size(a) < size(b) ? 1 : -1)).slice(0, PROJECTS_SHOWN);
-    const names = await this.database.query<{ id: string; name: string }>(
-      'SELECT id, name FROM project WHERE id = ANY ($1::uuid[])',
-      [most.map(([id]) => id)],
-    );
-    const nameOf = new Map(names.map(({ id, name }) => [id, name]));
+    const ids = most.map(([id]) => id);
+    const names = await projectNames(this.database, ids);
     return most.map(([id, { before, after }]) => ({
       id,
-      name: nameOf.get(id) ?? '',
+      name: names.get(id) ?? '',
       before: money(before),
       after: money(after),
     }));
@@ -202,14 +197,10 @@ export class PricePreviews {
 
   /** Reads the fees from the last chain reading. Without one, prices cannot be compared with burning. */
   private async fees(): Promise<Fees> {
-    const state = await this.market.findOne({ select: { name: true, value: true }, where: { name: 'chain' } });
-    const read = (name: string): bigint | undefined => {
-      const value = state?.value[name];
-      return typeof value === 'string' && /^\d{1,18}$/.test(value) ? BigInt(value) : undefined;
-    };
-    const perByte = read('transactionFeeSunPerByte');
-    const floorSun = perByte === undefined ? sun(0n) : priceFloor(perByte, this.config.sales.priceFloorBps);
-    return { energyFeeSun: read('energyFeeSun'), sunPerByte: perByte, floorSun };
+    const chain = await lastChainReading(this.database);
+    const sunPerByte = integerOf(chain?.byte_fee);
+    const floorSun = sunPerByte === undefined ? sun(0n) : priceFloor(sunPerByte, this.config.sales.priceFloorBps);
+    return { energyFeeSun: integerOf(chain?.energy_fee), sunPerByte, floorSun };
   }
 }
 

@@ -7,10 +7,10 @@ import type { BandwidthRatio } from '../pool/bandwidth-stake.js';
 import type { EnergyRatio } from '../pool/energy-ratio.js';
 import { Prices } from '../quotes/prices.js';
 import type { SaleFigures } from '../quotes/direct-price.js';
-import { Database } from '../../platform/database/database.js';
+import { Database, type Queryable } from '../../platform/database/database.js';
 
 const CHAIN = {
-  name: 'console_chain_fees',
+  name: 'console_chain_reading',
   text: `SELECT value ->> 'energyFeeSun' AS energy_fee, value ->> 'transactionFeeSunPerByte' AS byte_fee,
       value ->> 'maxFeeLimitSun' AS max_fee_limit,
       value ->> 'totalNetLimit' AS net_limit, value ->> 'totalNetWeight' AS net_weight,
@@ -18,7 +18,7 @@ const CHAIN = {
       extract(epoch FROM clock_timestamp() - measured_at)::float8 AS age_sec FROM market_state WHERE name = 'chain'`,
 };
 
-interface ChainRow {
+interface ChainReading {
   readonly energy_fee: string | null;
   readonly byte_fee: string | null;
   readonly max_fee_limit: string | null;
@@ -28,6 +28,11 @@ interface ChainRow {
   readonly net_weight: string | null;
   readonly account_fee: string | null;
   readonly age_sec: number;
+}
+
+/** Returns the last reading of the chain by the service, its integers as text; undefined before the first. */
+export async function lastChainReading(on: Queryable): Promise<ChainReading | undefined> {
+  return (await on.query<ChainReading>(CHAIN))[0];
 }
 
 /** With the ratio of stake to each resource, by which an order takes capacity of the pool. */
@@ -54,7 +59,7 @@ export class SaleRecords {
   /** Throws ApiError CHAIN_UNAVAILABLE if the last chain reading is too old, and SERVICE_UNAVAILABLE without prices. */
   async figures(): Promise<RecordedFigures> {
     const { sales, market, rates } = this.config;
-    const [chain] = await this.database.query<ChainRow>(CHAIN);
+    const chain = await lastChainReading(this.database);
     const priceRows = await this.prices.list();
     if (priceRows.length === 0)
       throw new ApiError('SERVICE_UNAVAILABLE', 'Prices are unknown at present. Try again shortly.');
@@ -84,11 +89,11 @@ export class SaleRecords {
   }
 }
 
-function bandwidthRatioOf({ net_limit: limit, net_weight: weight }: ChainRow): BandwidthRatio | undefined {
+function bandwidthRatioOf({ net_limit: limit, net_weight: weight }: ChainReading): BandwidthRatio | undefined {
   const [totalNetLimit, totalNetWeight] = [integerOf(limit) ?? 0n, integerOf(weight) ?? 0n];
   return totalNetLimit > 0n && totalNetWeight > 0n ? { totalNetLimit, totalNetWeight } : undefined;
 }
 
-function integerOf(text: string | null | undefined): bigint | undefined {
+export function integerOf(text: string | null | undefined): bigint | undefined {
   return text !== null && text !== undefined && /^\d{1,18}$/.test(text) ? BigInt(text) : undefined;
 }
