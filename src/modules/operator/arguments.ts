@@ -4,6 +4,7 @@ import { InvalidArgumentError } from 'commander';
 import { isAddress } from '../../domain/base58-address.js';
 import { addressSlip } from '../../platform/chain/address.js';
 import { messageOf } from '../../domain/errors.js';
+import { EVENT_TYPES } from '../../domain/event-types.js';
 import { momentOf } from '../../domain/moment.js';
 import { wholeTyped } from '../../domain/typed-amount.js';
 import type { Credits } from '../../domain/units.js';
@@ -105,6 +106,13 @@ export function choiceArg<T extends string>(choices: readonly T[]): (text: strin
     if (found === undefined) throw new InvalidArgumentError(`It must be one of ${choices.join(', ')}.`);
     return found;
   };
+}
+
+const eventTypeArg = choiceArg(EVENT_TYPES);
+
+/** Parses an event type; a variadic option calls this for each. */
+export function typesArg(text: string, before: readonly string[] | undefined): readonly string[] {
+  return [...(before ?? []), eventTypeArg(text)];
 }
 
 /** A key file has 64 characters; a much longer file is not a key. */

@@ -7,9 +7,8 @@ import type { Command } from 'commander';
 import { monotonicMs, nowMs } from '../../platform/support/clock.js';
 import { messageOf } from '../../domain/errors.js';
 import { usageError } from '../../domain/operator-error.js';
-import { EVENT_TYPES } from '../../domain/event-types.js';
 import { signedHeaders } from '../webhooks/webhook-signature.js';
-import { choiceArg, integerArg, merchantArg } from './arguments.js';
+import { integerArg, merchantArg, typesArg } from './arguments.js';
 import { apiKeyFrom } from './api-key-input.js';
 import type { CliContext } from './cli-context.js';
 import { EventFeed, faultOf, type FeedEvent } from './event-feed.js';
@@ -48,12 +47,6 @@ interface Forwarded {
   readonly fault?: string;
   readonly ms: number;
 }
-
-const typeOf = choiceArg(EVENT_TYPES);
-const typesArg = (text: string, before: readonly string[] | undefined): readonly string[] => [
-  ...(before ?? []),
-  typeOf(text),
-];
 
 export function addListenCommand(program: Command, context: CliContext): void {
   program

@@ -2,7 +2,6 @@
  * `webhooks list|create|change|delete|rotate|test|replay|deliveries|resend`: a project's webhooks and their deliveries.
  */
 import type { Command } from 'commander';
-import { EVENT_TYPES } from '../../domain/event-types.js';
 import { durationText } from '../../domain/text.js';
 import { maskedUrl } from '../../domain/masked-url.js';
 import { audited } from '../../platform/database/audit-log.js';
@@ -16,15 +15,10 @@ import {
   type WebhookView,
 } from '../webhooks/webhooks.js';
 import { Projects } from '../projects/projects.js';
-import { choiceArg, integerArg, merchantArg, switchArg, webhookArg } from './arguments.js';
+import { choiceArg, integerArg, merchantArg, switchArg, typesArg, webhookArg } from './arguments.js';
 import type { CliContext } from './cli-context.js';
 import { fields, table } from './format.js';
 
-const typeOf = choiceArg(EVENT_TYPES);
-const typesArg = (text: string, before: readonly string[] | undefined): readonly string[] => [
-  ...(before ?? []),
-  typeOf(text),
-];
 const idArg = integerArg(1n, 10n ** 17n);
 const LIST_MAX = 100;
 const SHOWN_ONCE = 'The secret is shown only once. Store it safely; `webhooks rotate` creates a new one.';

@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { majorityOf } from '../chain/agreement.js';
-import { ChainUnavailableError, NodeError } from '../chain/errors.js';
+import { ChainUnavailableError, NodeError, answersIn } from '../chain/errors.js';
 import type { BlockHead } from '../chain/block.js';
 import { executedBlockOf, type ExecutedBlock, type ExecutedTransaction } from '../chain/executed-block.js';
 import type { PortName } from '../chain/node-blocks.js';
@@ -147,12 +147,7 @@ export class WitnessedBlocks {
    */
   private async askWitnesses<T>(what: string, ask: (node: TronNode) => Promise<T>): Promise<T[]> {
     const outcomes = await Promise.allSettled(this.client.pool.agreement.witnesses.map(ask));
-    const answers = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
-    const faults = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));
-    const unexpected = faults.find((fault) => !(fault instanceof NodeError));
-    if (unexpected !== undefined) throw unexpected as Error;
-    if (answers.length < this.needed) throw new ChainUnavailableError(what, faults);
-    return answers;
+    return answersIn(outcomes, what, this.needed);
   }
 }
 

@@ -45,6 +45,19 @@ export class ChainUnavailableError extends Error {
   }
 }
 
+/**
+ * Returns the answers of nodes that were asked concurrently. Throws ChainUnavailableError when fewer than `needed`
+ * answered. Rethrows an error other than a NodeError.
+ */
+export function answersIn<T>(outcomes: readonly PromiseSettledResult<T>[], what: string, needed: number): T[] {
+  const answers = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
+  const faults = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));
+  const unexpected = faults.find((fault) => !(fault instanceof NodeError));
+  if (unexpected !== undefined) throw unexpected as Error;
+  if (answers.length < needed) throw new ChainUnavailableError(what, faults);
+  return answers;
+}
+
 /** Turns a NodeError into undefined, for callers that can use another node instead. Rethrows everything else. */
 export function unlessOfNode(error: unknown): undefined {
   if (!(error instanceof NodeError)) throw error;

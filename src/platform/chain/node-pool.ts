@@ -4,7 +4,7 @@
  */
 import { messageOf } from '../../domain/errors.js';
 import { sleep } from '../support/clock.js';
-import { ChainUnavailableError, NodeError } from './errors.js';
+import { ChainUnavailableError, NodeError, answersIn } from './errors.js';
 import { Agreement } from './agreement.js';
 import type { BlockHead } from './block.js';
 import type { TronNode } from './node.js';
@@ -180,12 +180,7 @@ export class NodePool {
         ),
       ),
     );
-    const answers = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
-    const faults = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));
-    const unexpected = faults.find((fault) => !(fault instanceof NodeError));
-    if (unexpected !== undefined) throw unexpected as Error;
-    if (answers.length === 0) throw new ChainUnavailableError(what, faults);
-    return answers;
+    return answersIn(outcomes, what, 1);
   }
 
   /**
