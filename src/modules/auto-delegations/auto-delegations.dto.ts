@@ -1,5 +1,5 @@
 /** Auto-delegations as callers set them, and as answers and events show them (docs/interface.md §31). */
-import { IsInteger, IsText, Optional, Parameter } from '../../platform/http/body/member-rules.js';
+import { IsInteger, IsText, OneOf, Optional } from '../../platform/http/body/member-rules.js';
 import { PageQuery } from '../../platform/http/body/page-query.js';
 import { invalidField } from '../../domain/errors.js';
 import { momentOf } from '../../domain/moment.js';
@@ -101,18 +101,7 @@ export const AUTO_DELEGATION_STATUSES = ['active', 'asleep', 'paused', 'ended'] 
 export type AutoDelegationStatus = (typeof AUTO_DELEGATION_STATUSES)[number];
 
 export class AutoDelegationListQuery extends PageQuery {
-  @Parameter({
-    name: 'isStatus',
-    faultOf: (value) =>
-      AUTO_DELEGATION_STATUSES.some((known) => known === value)
-        ? undefined
-        : `must be one of ${AUTO_DELEGATION_STATUSES.join(', ')}`,
-    openApi: () => ({
-      type: 'string',
-      enum: AUTO_DELEGATION_STATUSES,
-      description: 'Only auto-delegations in this status.',
-    }),
-  })
+  @OneOf(AUTO_DELEGATION_STATUSES, 'Only auto-delegations in this status.')
   declare readonly status?: AutoDelegationStatus;
 }
 

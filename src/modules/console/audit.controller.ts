@@ -1,13 +1,14 @@
 /** Operators' routes for the audit log of the whole service. Reads only. */
 import { Controller, Get, Query, Res } from '@nestjs/common';
 import type { Response } from 'express';
+import { OneOf } from '../../platform/http/body/member-rules.js';
 import { ACT_KINDS, type ActKind } from '../../domain/act-kinds.js';
 import { Replica } from '../../platform/database/replica.js';
 import { Authority } from './authority.js';
 import { ACT_COLUMNS, actCells, AuditList, serviceAct, type ActFilter } from './audit-list.js';
 import { CsvAnswers } from './csv-answers.js';
 import type { Page } from './data-shapes.js';
-import { AnyText, OneOf, pageFrom, TimedQuery } from './lists.js';
+import { AnyText, pageFrom, TimedQuery } from './lists.js';
 import type { ServiceAct } from './system-shapes.js';
 
 const READS = { operator: ['admin', 'support'], scope: 'service' } as const;

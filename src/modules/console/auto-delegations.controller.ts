@@ -13,7 +13,7 @@ import { ApiError } from '../../domain/errors.js';
 import { pageBody } from '../../domain/page.js';
 import { longestDurationSec } from '../../domain/price.js';
 import { credits } from '../../domain/units.js';
-import { IsInteger } from '../../platform/http/body/member-rules.js';
+import { IsInteger, OneOf } from '../../platform/http/body/member-rules.js';
 import { PageQuery } from '../../platform/http/body/page-query.js';
 import { ApiKeys } from '../projects/api-keys.js';
 import { Prices } from '../quotes/prices.js';
@@ -24,7 +24,7 @@ import { Authority, type ConsoleCaller } from './authority.js';
 import { authorOf, Person } from './caller.js';
 import type { Page } from './data-shapes.js';
 import type { AutoDelegationShape, KeepingPreview, OneAutoDelegation, SetCap } from './integration-shapes.js';
-import { limitOf, OneOf } from './lists.js';
+import { limitOf } from './lists.js';
 
 const READS = { merchant: ['owner', 'member'], operator: ['admin', 'support'], scope: 'project' } as const;
 const WRITES = { merchant: ['owner'], scope: 'project', again: true } as const;

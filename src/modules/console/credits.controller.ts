@@ -6,7 +6,7 @@ import { ConsoleConfig } from '../../platform/config/console-config.js';
 import { invalidField } from '../../domain/errors.js';
 import { credits } from '../../domain/units.js';
 import { UUID } from '../../domain/uuid.js';
-import { IsFlag, IsInteger, IsText, Member, Optional } from '../../platform/http/body/member-rules.js';
+import { IsEither, IsFlag, IsInteger, IsText, Optional } from '../../platform/http/body/member-rules.js';
 import { Projects } from '../projects/projects.js';
 import { money, notFound, reasonOf } from './answers.js';
 import { Authority, type ConsoleCaller } from './authority.js';
@@ -27,11 +27,7 @@ class BookCreditsRequest implements BookCredits {
   })
   declare readonly id: string;
 
-  @Member({
-    name: 'isBookingKind',
-    faultOf: (value) => (value === 'topup' || value === 'adjustment' ? undefined : 'must be topup or adjustment'),
-    openApi: () => ({ type: 'string', enum: ['topup', 'adjustment'] }),
-  })
+  @IsEither(['topup', 'adjustment'])
   declare readonly kind: 'topup' | 'adjustment';
 
   @IsInteger(() => ({ min: 1, max: Number.MAX_SAFE_INTEGER }), 'Number of credits.')

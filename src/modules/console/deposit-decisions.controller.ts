@@ -4,7 +4,7 @@ import { CreditRequests } from '../billing/credit-requests.js';
 import { ApiError } from '../../domain/errors.js';
 import { credits } from '../../domain/units.js';
 import { UUID } from '../../domain/uuid.js';
-import { IsInteger, IsText, Member } from '../../platform/http/body/member-rules.js';
+import { IsEither, IsInteger, IsText } from '../../platform/http/body/member-rules.js';
 import { AccessAudit } from './access-audit.js';
 import { reasonOf } from './answers.js';
 import { Authority, type ConsoleCaller } from './authority.js';
@@ -24,11 +24,7 @@ class DecideDepositRequest implements DecideDeposit {
   })
   declare readonly id: string;
 
-  @Member({
-    name: 'isDepositDecision',
-    faultOf: (value) => (value === 'credit' || value === 'refuse' ? undefined : 'must be credit or refuse'),
-    openApi: () => ({ type: 'string', enum: ['credit', 'refuse'] }),
-  })
+  @IsEither(['credit', 'refuse'])
   declare readonly decision: 'credit' | 'refuse';
 
   @IsInteger(() => ({ min: 0, max: Number.MAX_SAFE_INTEGER }), 'The worth that the admin saw, in credits.')

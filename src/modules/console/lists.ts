@@ -143,14 +143,6 @@ const ofTime = () =>
     openApi: () => ({ type: 'string' }),
   });
 
-/** A parameter with one of the known values. */
-export const OneOf = (known: readonly string[]) =>
-  Parameter({
-    name: 'isOneOf',
-    faultOf: (value) => (known.includes(String(value)) ? undefined : `must be one of ${known.join(', ')}`),
-    openApi: () => ({ type: 'string', enum: known }),
-  });
-
 export const AnyText = (maxLength: number) =>
   Parameter({
     name: 'isShort',

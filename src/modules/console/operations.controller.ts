@@ -1,6 +1,7 @@
 /** Operators' views of the whole service: home, inbox, pool, orders, deposits, reports. Reads only. */
 import { Controller, Get, Query, Res } from '@nestjs/common';
 import type { Response } from 'express';
+import { OneOf } from '../../platform/http/body/member-rules.js';
 import { momentOf } from '../../domain/moment.js';
 import { invalidField } from '../../domain/errors.js';
 import type { DepositStatus } from '../../domain/deposit-state.js';
@@ -14,7 +15,7 @@ import { Reports, type ReportBy } from '../reports/report-service.js';
 import { Replica } from '../../platform/database/replica.js';
 import { Authority } from './authority.js';
 import type { Page } from './data-shapes.js';
-import { AnyText, csvHeaders, OneOf, pageFrom, CountedQuery } from './lists.js';
+import { AnyText, CountedQuery, csvHeaders, pageFrom } from './lists.js';
 import { orderLine, ordersBefore } from './order-list.js';
 import { Operations } from './operations.service.js';
 import type {

@@ -1,6 +1,7 @@
 /** Routes for a project's orders: lists, and the page of one order. */
 import { Controller, Get, Param, Query, Res } from '@nestjs/common';
 import type { Response } from 'express';
+import { OneOf } from '../../platform/http/body/member-rules.js';
 import { ConsoleConfig } from '../../platform/config/console-config.js';
 import { ORDER_STATUSES, type OrderKind, type OrderStatus } from '../../domain/order-state.js';
 import { ApiError } from '../../domain/errors.js';
@@ -12,7 +13,7 @@ import { Authority, type ConsoleCaller } from './authority.js';
 import { Person } from './caller.js';
 import { CsvAnswers } from './csv-answers.js';
 import type { NewCount, OperatorOrder, OrderLine, OrderStory, Page, RefundReason } from './data-shapes.js';
-import { AnyText, datedName, newSince, OneOf, pageFrom, TimedQuery, type ReadOn } from './lists.js';
+import { AnyText, datedName, newSince, pageFrom, TimedQuery, type ReadOn } from './lists.js';
 import { operatorOrder } from './operator-order.js';
 import { ORDER_CSV, ORDER_CSV_DETAILS, orderCells, type OrderCsvRow } from './order-csv.js';
 import {

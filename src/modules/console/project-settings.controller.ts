@@ -1,8 +1,9 @@
 /** Routes for a project's requirements on requests, and its limits. Every member reads them, owners change them. */
 import { Body, Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
 import { invalidField } from '../../domain/errors.js';
+import { SIGNATURE_SCHEMES } from '../../domain/scopes.js';
 import { credits } from '../../domain/units.js';
-import { IsFlag, IsInteger, IsText, Member, Optional } from '../../platform/http/body/member-rules.js';
+import { IsEither, IsFlag, IsInteger, IsText, Optional } from '../../platform/http/body/member-rules.js';
 import { PROJECT_NAME_MAX, PROJECT_NAME_RULE, projectNameOf } from '../projects/project-name.js';
 import { Projects, type ProjectChanges } from '../projects/projects.js';
 import { given, money } from './answers.js';
@@ -12,7 +13,6 @@ import type { ChangeProject, ProjectSettings } from './integration-shapes.js';
 
 const READS = { merchant: ['owner', 'member'], operator: ['admin', 'support'], scope: 'project' } as const;
 const WRITES = { merchant: ['owner'], operator: ['admin'], scope: 'project', again: true } as const;
-const SCHEMES: readonly unknown[] = ['md5', 'hmac', 'either'];
 const AMOUNT = () => ({ min: 0, max: Number.MAX_SAFE_INTEGER });
 
 class ChangeProjectRequest implements ChangeProject {
@@ -21,11 +21,7 @@ class ChangeProjectRequest implements ChangeProject {
   declare readonly name?: string;
 
   @Optional()
-  @Member({
-    name: 'isSignatureScheme',
-    faultOf: (value) => (SCHEMES.includes(value) ? undefined : 'must be md5, hmac or either'),
-    openApi: () => ({ type: 'string', enum: SCHEMES }),
-  })
+  @IsEither(SIGNATURE_SCHEMES)
   declare readonly signature_schemes?: ProjectSettings['signature_schemes'];
 
   @Optional()

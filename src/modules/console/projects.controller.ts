@@ -9,7 +9,7 @@ import { invalidField } from '../../domain/errors.js';
 import { credits } from '../../domain/units.js';
 import { UUID } from '../../domain/uuid.js';
 import { AuditLog } from '../../platform/database/audit-log.js';
-import { IsInteger, IsText, Member, Optional } from '../../platform/http/body/member-rules.js';
+import { IsEither, IsInteger, IsText, OneOf, Optional } from '../../platform/http/body/member-rules.js';
 import { PageQuery } from '../../platform/http/body/page-query.js';
 import { PROJECT_NAME_MAX, PROJECT_NAME_RULE, projectNameOf } from '../projects/project-name.js';
 import { PROJECT_STATES, Projects, type ProjectState, type ProjectView } from '../projects/projects.js';
@@ -17,7 +17,7 @@ import { given, money, notFound, reasonOf } from './answers.js';
 import { authorOf, Person } from './caller.js';
 import { Authority, type ConsoleCaller } from './authority.js';
 import type { Page } from './data-shapes.js';
-import { AnyText, limitOf, OneOf } from './lists.js';
+import { AnyText, limitOf } from './lists.js';
 import type { MadeProject, ProjectLine } from './operator-shapes.js';
 
 const READS = { operator: ['admin', 'support'], scope: 'service' } as const;
@@ -36,11 +36,7 @@ class MakeProjectRequest {
   @IsText({ maxLength: PROJECT_NAME_MAX, description: 'The name in lists, statements and e-mails.' })
   declare readonly name: string;
 
-  @Member({
-    name: 'isTermsKind',
-    faultOf: (value) => (value === 'prepaid' || value === 'postpaid' ? undefined : 'must be prepaid or postpaid'),
-    openApi: () => ({ type: 'string', enum: ['prepaid', 'postpaid'] }),
-  })
+  @IsEither(['prepaid', 'postpaid'])
   declare readonly terms: 'prepaid' | 'postpaid';
 
   @Optional()

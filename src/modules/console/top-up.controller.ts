@@ -1,6 +1,7 @@
 /** Routes for a project's balance, deposit address and deposits. */
 import { Controller, Get, Param, Query, Res } from '@nestjs/common';
 import type { Response } from 'express';
+import { OneOf } from '../../platform/http/body/member-rules.js';
 import { rateText, trxOf } from '../../domain/conversion.js';
 import type { DepositStatus } from '../../domain/deposit-state.js';
 import { invalidField } from '../../domain/errors.js';
@@ -13,7 +14,7 @@ import { Replica } from '../../platform/database/replica.js';
 import { Authority } from './authority.js';
 import { CsvAnswers } from './csv-answers.js';
 import type { Arrivals, BalanceShape, DepositAddressShape, DepositShape, NewCount, Page } from './data-shapes.js';
-import { AnyText, CountedQuery, datedName, newSince, OneOf, pageFrom, type ReadOn } from './lists.js';
+import { AnyText, CountedQuery, datedName, newSince, pageFrom, type ReadOn } from './lists.js';
 import { depositsBefore, depositShape, TopUp } from './top-up.service.js';
 
 const READS = { merchant: ['owner', 'member'], operator: ['admin', 'support'], scope: 'project' } as const;

@@ -5,7 +5,7 @@ import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/com
 import { EmptyBody } from '../../platform/http/body/empty-body.js';
 import { invalidField } from '../../domain/errors.js';
 import { maskedUrl } from '../../domain/masked-url.js';
-import { IsFlag, IsInteger, IsListOf, IsText, Optional } from '../../platform/http/body/member-rules.js';
+import { IsFlag, IsInteger, IsListOf, IsText, OneOf, Optional } from '../../platform/http/body/member-rules.js';
 import { PageQuery } from '../../platform/http/body/page-query.js';
 import { EVENT_TYPES } from '../../domain/event-types.js';
 import { audited } from '../../platform/database/audit-log.js';
@@ -27,7 +27,7 @@ import type {
   WebhookSecret,
   WebhookShape,
 } from './integration-shapes.js';
-import { OneOf, pageOf } from './lists.js';
+import { pageOf } from './lists.js';
 
 const READS = { merchant: ['owner', 'member'], operator: ['admin', 'support'], scope: 'project' } as const;
 const WRITES = { merchant: ['owner'], operator: ['admin'], scope: 'project', again: true } as const;

@@ -3,18 +3,13 @@ import { rateText, trxOf } from '../../domain/conversion.js';
 import { DEPOSIT_TRANSITIONS, type DepositAsset, type DepositStatus } from '../../domain/deposit-state.js';
 import { rateE8, toJsonInteger } from '../../domain/units.js';
 import type { Deposit } from '../../platform/database/entities/deposit.entity.js';
-import { Parameter } from '../../platform/http/body/member-rules.js';
+import { OneOf } from '../../platform/http/body/member-rules.js';
 import { PageQuery } from '../../platform/http/body/page-query.js';
 
 export const DEPOSIT_STATUSES = Object.keys(DEPOSIT_TRANSITIONS) as readonly DepositStatus[];
 
 export class DepositListQuery extends PageQuery {
-  @Parameter({
-    name: 'isStatus',
-    faultOf: (value) =>
-      DEPOSIT_STATUSES.some((known) => known === value) ? undefined : `must be one of ${DEPOSIT_STATUSES.join(', ')}`,
-    openApi: () => ({ type: 'string', enum: DEPOSIT_STATUSES, description: 'Only deposits in this status.' }),
-  })
+  @OneOf(DEPOSIT_STATUSES, 'Only deposits in this status.')
   declare readonly status?: DepositStatus;
 }
 

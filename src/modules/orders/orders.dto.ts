@@ -1,5 +1,5 @@
 /** Request and response bodies of orders (docs/interface.md §9, §12). Only DTOs and SQL use snake_case. */
-import { IsText, IsTronAddress, Optional, Parameter } from '../../platform/http/body/member-rules.js';
+import { IsText, IsTronAddress, OneOf, Optional, Parameter } from '../../platform/http/body/member-rules.js';
 import { PageQuery, timeParameter } from '../../platform/http/body/page-query.js';
 import type { Entries } from '../../platform/http/body/plain-values.js';
 import { addressFault } from '../../platform/chain/address.js';
@@ -102,12 +102,7 @@ export class OrderRequest extends UnlabelledOrderRequest implements Labelled {
 }
 
 export class OrderListQuery extends PageQuery {
-  @Parameter({
-    name: 'isStatus',
-    faultOf: (value) =>
-      ORDER_STATUSES.some((known) => known === value) ? undefined : `must be one of ${ORDER_STATUSES.join(', ')}`,
-    openApi: () => ({ type: 'string', enum: ORDER_STATUSES, description: 'Only orders in this status.' }),
-  })
+  @OneOf(ORDER_STATUSES, 'Only orders in this status.')
   declare readonly status?: OrderStatus;
 
   @Parameter({

@@ -1,6 +1,6 @@
 /** Requests and answers of webhooks (docs/interface.md §27). An unknown member is refused. */
 import { EVENT_TYPES } from '../../domain/event-types.js';
-import { IsFlag, IsInteger, IsListOf, IsText, Optional, Parameter } from '../../platform/http/body/member-rules.js';
+import { IsFlag, IsInteger, IsListOf, IsText, OneOf, Optional } from '../../platform/http/body/member-rules.js';
 import { PageQuery } from '../../platform/http/body/page-query.js';
 import { nameFault } from '../../domain/printable.js';
 import { toJsonInteger } from '../../domain/units.js';
@@ -64,12 +64,7 @@ export class WebhookReplayRequest {
 }
 
 export class DeliveryListQuery extends PageQuery {
-  @Parameter({
-    name: 'isStatus',
-    faultOf: (value) =>
-      DELIVERY_STATUSES.some((known) => known === value) ? undefined : `must be one of ${DELIVERY_STATUSES.join(', ')}`,
-    openApi: () => ({ type: 'string', enum: DELIVERY_STATUSES, description: 'Only deliveries in this status.' }),
-  })
+  @OneOf(DELIVERY_STATUSES, 'Only deliveries in this status.')
   declare readonly status?: DeliveryStatus;
 }
 

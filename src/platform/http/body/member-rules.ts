@@ -208,6 +208,16 @@ export const IsListOf = (known: readonly string[], description: string) =>
   });
 const LIST_ITEMS_MAX = 50;
 
+const ALTERNATIVES = new Intl.ListFormat('en-GB', { type: 'disjunction' });
+
+/** One of a few known texts. */
+export const IsEither = (known: readonly string[]) =>
+  Member({
+    name: 'isEither',
+    faultOf: (value) => (known.some((each) => each === value) ? undefined : `must be ${ALTERNATIVES.format(known)}`),
+    openApi: () => ({ type: 'string', enum: known }),
+  });
+
 /** A TRON address in base58check form. */
 export const IsTronAddress = (description: string) =>
   IsText({
@@ -239,6 +249,14 @@ export const Parameter = ({ name, faultOf, openApi }: MemberRule) =>
     }),
     Member({ name, faultOf: (value, limits) => faultOf(Array.isArray(value) ? value[0] : value, limits), openApi }),
   );
+
+/** A query parameter with one of the known values. */
+export const OneOf = (known: readonly string[], description?: string) =>
+  Parameter({
+    name: 'isOneOf',
+    faultOf: (value) => (known.includes(String(value)) ? undefined : `must be one of ${known.join(', ')}`),
+    openApi: () => ({ type: 'string', enum: known, ...(description !== undefined && { description }) }),
+  });
 
 interface DescribedMember {
   readonly isOptional: boolean;
