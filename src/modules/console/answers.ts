@@ -8,10 +8,10 @@ export function money(amount: bigint): Money {
   return { credits: toJsonInteger(amount), usd: usdOfCredits(amount as Credits) };
 }
 
-type Given<T> = { readonly [K in keyof T]: T[K] | null | undefined };
+type Nullable<T> = { readonly [K in keyof T]: T[K] | null | undefined };
 
 /** Removes members that are null or undefined. */
-export function given<T extends object>(members: Given<T>): T {
+export function withoutNull<T extends object>(members: Nullable<T>): T {
   return Object.fromEntries(
     Object.entries(members).filter(([, value]) => value !== null && value !== undefined),
   ) as unknown as T;

@@ -4,7 +4,7 @@ import type { ActKind } from '../../domain/act-kinds.js';
 import { momentOf } from '../../domain/moment.js';
 import type { Queryable } from '../../platform/database/database.js';
 import type { CsvCell } from '../../platform/support/csv.js';
-import { given } from './answers.js';
+import { withoutNull } from './answers.js';
 import { STRETCH, type Stretch } from './lists.js';
 import type { ServiceAct } from './system-shapes.js';
 
@@ -110,7 +110,7 @@ function termsOf({ by, kind, action, subject, project, from, to, hasLooks }: Act
 }
 
 export function serviceAct(row: ActRow): ServiceAct {
-  return given<ServiceAct>({
+  return withoutNull<ServiceAct>({
     id: row.id.toString(),
     at: row.at.toISOString(),
     actor: row.actor,

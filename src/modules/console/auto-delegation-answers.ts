@@ -12,7 +12,7 @@ import type { ShownAutoDelegation } from '../auto-delegations/auto-delegations.s
 import { ApiError } from '../../domain/errors.js';
 import { energy, toJsonInteger } from '../../domain/units.js';
 import { ApiKeys } from '../projects/api-keys.js';
-import { given, money } from './answers.js';
+import { money, withoutNull } from './answers.js';
 import type { AutoDelegationShape, KeepingCosts, KeepingPreview, OneAutoDelegation } from './integration-shapes.js';
 import { SaleRecords } from './sale-records.js';
 import { TopUp } from './top-up.service.js';
@@ -33,7 +33,7 @@ export class AutoDelegationAnswers {
       refillBelow: energy(levels.refill_below),
       durationSec: row.duration_sec,
     };
-    return given<OneAutoDelegation>({
+    return withoutNull<OneAutoDelegation>({
       ...autoDelegationShape(row, shown),
       key: { id: row.api_key_id, name: key?.name ?? '', revoked: key?.revoked_at !== null },
       costs: await this.costsIfKnown(terms),
@@ -54,7 +54,7 @@ export class AutoDelegationAnswers {
     const costs = await this.costs(terms);
     const { balance, available } = await this.topUp.balance(projectId);
     const cap = terms.dailyCapCredits;
-    return given<KeepingPreview>({
+    return withoutNull<KeepingPreview>({
       ...costs,
       keep_energy: toJsonInteger(terms.keepEnergy),
       refill_below: toJsonInteger(terms.refillBelow),
@@ -77,7 +77,7 @@ export class AutoDelegationAnswers {
 
 export function autoDelegationShape(row: AutoDelegationJson, shown: Shown): AutoDelegationShape {
   const { daily_cap_credits: cap, spent_today_credits: spent, ...body } = autoDelegationBody(row, shown);
-  return given<AutoDelegationShape>({
+  return withoutNull<AutoDelegationShape>({
     ...body,
     daily_cap: money(BigInt(cap)),
     spent_today: money(BigInt(spent)),

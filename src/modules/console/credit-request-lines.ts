@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { Admin } from '../billing/credit-requests.js';
 import { Projects } from '../projects/projects.js';
 import type { CreditRequest } from '../../platform/database/entities/credit-request.entity.js';
-import { given, money, timeOf } from './answers.js';
+import { money, timeOf, withoutNull } from './answers.js';
 import type { ConsoleCaller } from './authority.js';
 import { DepositDecisions } from './deposit-decisions.js';
 import type { CreditRequestLine } from './operator-shapes.js';
@@ -19,7 +19,7 @@ export class CreditRequestLines {
     const { kind, reference, status } = request;
     const project = await this.projects.get(request.projectId);
     const needsDeposit = status === 'pending' && (kind === 'deposit' || kind === 'refusal');
-    return given<CreditRequestLine>({
+    return withoutNull<CreditRequestLine>({
       id: request.id,
       project: { id: project.id, name: project.name },
       kind,

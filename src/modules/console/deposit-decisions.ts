@@ -12,7 +12,7 @@ import { invariant } from '../../domain/errors.js';
 import type { Credits } from '../../domain/units.js';
 import { Database } from '../../platform/database/database.js';
 import type { Deposit } from '../../platform/database/entities/deposit.entity.js';
-import { given, money } from './answers.js';
+import { money, withoutNull } from './answers.js';
 import type { DepositEvidence, OperatorDeposit } from './operator-shapes.js';
 import { operatorDeposit } from './top-up.service.js';
 
@@ -40,7 +40,7 @@ export class DepositDecisions {
     const { deposit, worth } = await this.load(id);
     const project = await this.projects.get(deposit.projectId);
     const { credits, smallAmount } = worth;
-    return given<DepositEvidence>({
+    return withoutNull<DepositEvidence>({
       deposit: await this.shapeOf(deposit, project.name),
       worth: credits === undefined || credits > CREDITS_MAX ? undefined : money(credits),
       small_amount: smallAmount === 0n ? undefined : trxOf(smallAmount),

@@ -5,7 +5,7 @@ import { UUID } from '../../domain/uuid.js';
 import { IsText } from '../../platform/http/body/member-rules.js';
 import { txidIn } from '../explain/explain.dto.js';
 import { ExplanationRequests, type ExplanationState } from '../explain/explanation-requests.js';
-import { given } from './answers.js';
+import { withoutNull } from './answers.js';
 import { Authority } from './authority.js';
 import type { AskExplanation, AskedExplanation, ExplanationShape } from './explanation-shapes.js';
 
@@ -57,5 +57,5 @@ export class OperatorExplanationsController {
 function shapeOf(found: ExplanationState | undefined): ExplanationShape {
   if (found === undefined) throw new ApiError('NOT_FOUND', 'There is no such request. Requests are kept for a day.');
   const { isAnswered, answer, error } = found;
-  return given<ExplanationShape>({ answered: isAnswered, answer, error });
+  return withoutNull<ExplanationShape>({ answered: isAnswered, answer, error });
 }

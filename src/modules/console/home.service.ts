@@ -5,7 +5,7 @@ import { invariant } from '../../domain/errors.js';
 import { toJsonInteger } from '../../domain/units.js';
 import { maskedUrl } from '../../domain/masked-url.js';
 import { Database } from '../../platform/database/database.js';
-import { given, money, timeOf } from './answers.js';
+import { money, timeOf, withoutNull } from './answers.js';
 import { END_CLOCK } from './chain-time.js';
 import type { MerchantHome } from './integration-shapes.js';
 import { newestOrders, orderLine } from './order-list.js';
@@ -144,7 +144,7 @@ export class MerchantHomes {
     const [steps] = await this.database.query<MerchantHome['first_steps']>(STEPS, [projectId]);
     const [clock] = await this.database.query<{ now: Date }>('SELECT clock_timestamp() AS now');
     const newest = await newestOrders(this.database, projectId, ORDERS_SHOWN);
-    return given<MerchantHome>({
+    return withoutNull<MerchantHome>({
       checked_at: (clock?.now ?? new Date(0)).toISOString(),
       balance: balance.balance,
       days_left: balance.days_left,
@@ -183,7 +183,7 @@ export class MerchantHomes {
     const rows = [...settled, ...(await this.figures.entries(projectId, settledAt, 'infinity', fee))];
     const { spent, forEnergy, burning } = sumOf(rows);
     const days = [...new Set(rows.map(({ day }) => day))].sort();
-    return given<MerchantHome['last_30_days']>({
+    return withoutNull<MerchantHome['last_30_days']>({
       spent: money(spent),
       orders: rows.reduce((sum, { orders }) => sum + orders, 0),
       energy: toJsonInteger(total(rows, ({ energy }) => energy)),
@@ -193,7 +193,7 @@ export class MerchantHomes {
       saved: burning === undefined ? undefined : money(burning - forEnergy),
       days: days.map((day) => {
         const of = sumOf(rows.filter((row) => row.day === day));
-        return given<MerchantHome['last_30_days']['days'][number]>({
+        return withoutNull<MerchantHome['last_30_days']['days'][number]>({
           day,
           spent: money(of.spent),
           saved: of.burning === undefined ? undefined : money(of.burning - of.forEnergy),

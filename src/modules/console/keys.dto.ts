@@ -8,7 +8,7 @@ import { Parameter } from '../../platform/http/body/member-rules.js';
 import { Query } from '../../platform/http/body/page-query.js';
 import type { KeyOptions, KeyView } from '../projects/api-keys.js';
 import { consoleKeyId } from '../projects/console-key-id.js';
-import { given, money, timeOf } from './answers.js';
+import { money, timeOf, withoutNull } from './answers.js';
 import type { ApiKeyShape, ChangeKey, MakeKey, RotateKey } from './data-shapes.js';
 
 const NAME = { maxLength: 100, check: nameFault, description: 'Purpose.' };
@@ -95,7 +95,7 @@ export function keyOptionsOf(request: ChangeKeyRequest): KeyOptions {
 }
 
 export function keyShape(view: KeyView): ApiKeyShape {
-  return given<ApiKeyShape>({
+  return withoutNull<ApiKeyShape>({
     id: view.id,
     name: view.name,
     is_primary: view.is_primary,

@@ -11,7 +11,7 @@ import {
 import { IsListOf, IsText, Optional } from '../../platform/http/body/member-rules.js';
 import { MAILS_PER_HOUR } from '../notifications/mail-claims.js';
 import { NotificationChoices, type ChoiceRow } from '../notifications/notification-choices.js';
-import { given, timeOf } from './answers.js';
+import { timeOf, withoutNull } from './answers.js';
 import type { NotificationChoice, NotificationsAnswer, NotificationsRequest } from './api-shapes.js';
 import { Authority, type ConsoleCaller } from './authority.js';
 import { authorOf, Person } from './caller.js';
@@ -81,7 +81,7 @@ export class NotificationsController {
 
 function choiceOf(row: ChoiceRow): NotificationChoice {
   const { failing_since: since, fault, given_up_at: givenUpAt, given_up: count } = row;
-  return given<NotificationChoice>({
+  return withoutNull<NotificationChoice>({
     project_id: row.project_id,
     kinds: row.kinds ?? [],
     last_mail_at: timeOf(row.sent_at),

@@ -8,7 +8,7 @@ import { marginUsdE14, Reports, type Figures, type ReportBy } from '../reports/r
 import { forecast, poolStanding, poolSums, soldInDay, soldOutAt } from '../pool/forecast.js';
 import { IS_RETIRED, listWallets, type WalletView } from '../pool/pool-wallets.js';
 import { Database } from '../../platform/database/database.js';
-import { given, money, timeOf } from './answers.js';
+import { money, timeOf, withoutNull } from './answers.js';
 import { CHAIN_NOW } from './chain-time.js';
 import { readOutages, UNSOLD } from './outages.js';
 import { readServiceFigures } from './service-figures.js';
@@ -136,7 +136,7 @@ export class Operations {
     const outages = await readOutages(this.database, this.config);
     const rows = await this.database.query<InboxRow>(INBOX, [most]);
     const others = rows.map(({ severity, says, command, since, kind, id }) =>
-      given<InboxItem>({
+      withoutNull<InboxItem>({
         severity,
         says,
         command,
@@ -158,11 +158,11 @@ export class Operations {
     const inbox = await this.inbox();
     // A pool that sells nothing does not sell out.
     const isSelling = !inbox.some(({ outage, says }) => outage === true && says.startsWith(UNSOLD));
-    return given<OperatorHome>({
+    return withoutNull<OperatorHome>({
       checked_at: state.now.toISOString(),
       inbox,
       last_day: await readServiceFigures(this.database),
-      capacity: given<OperatorHome['capacity']>({
+      capacity: withoutNull<OperatorHome['capacity']>({
         sold_sun: toJsonInteger(state.sold),
         free_sun: toJsonInteger(pool.freeSun),
         recovering_sun: toJsonInteger(pool.recoveringSun),
@@ -175,14 +175,20 @@ export class Operations {
       heads:
         state.head === null
           ? []
-          : [given({ node: 'blocks read for deposits', block_number: state.head.block, age_sec: state.head.age })],
+          : [
+              withoutNull({
+                node: 'blocks read for deposits',
+                block_number: state.head.block,
+                age_sec: state.head.age,
+              }),
+            ],
       energy_fee_sun: typeof fee === 'string' ? Number(fee) : undefined,
-      workers: given<OperatorHome['workers']>({
+      workers: withoutNull<OperatorHome['workers']>({
         claimed: state.claimed,
         due: state.due,
         oldest_due_sec: state.oldest_due_sec === null ? undefined : Math.round(state.oldest_due_sec),
       }),
-      verify: given<OperatorHome['verify']>({
+      verify: withoutNull<OperatorHome['verify']>({
         passed_at: timeOf(state.passed_at),
         stopped: state.stopped !== null,
         reason: state.stopped,
@@ -203,7 +209,7 @@ export class Operations {
     const hours = forecast(await poolStanding(this.database, await this.chainNow()));
     return {
       wallets: wallets.map((wallet) =>
-        given<PoolShape['wallets'][number]>({
+        withoutNull<PoolShape['wallets'][number]>({
           address: wallet.address,
           role: wallet.role,
           status: wallet.status,
@@ -233,14 +239,14 @@ export class Operations {
     return {
       by,
       rows: rows.map(({ key, name, figures }) => ({
-        ...given<{ key?: string; name?: string }>({ key, name }),
+        ...withoutNull<{ key?: string; name?: string }>({ key, name }),
         ...figuresOf(figures),
       })),
       total: figuresOf(total),
       owed: money(standing.owedCredits),
       debts: money(standing.debtsCredits),
       held: standing.held.map(({ asset, amount, rateE8 }) =>
-        given<ReportShape['held'][number]>({
+        withoutNull<ReportShape['held'][number]>({
           asset,
           amount: decimal(amount, 6),
           usd: rateE8 === undefined ? undefined : decimal((amount * rateE8) / 1_000_000_000_000n, 2),

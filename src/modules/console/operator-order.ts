@@ -2,7 +2,7 @@
 import { partOf } from '../../domain/order-items.js';
 import { toJsonInteger } from '../../domain/units.js';
 import type { OrderDetails } from '../orders/order-history.js';
-import { given, timeOf } from './answers.js';
+import { timeOf, withoutNull } from './answers.js';
 import type { OperatorOrder } from './data-shapes.js';
 
 export function operatorOrder(
@@ -18,7 +18,7 @@ export function operatorOrder(
     needs_attention: order.needsAttention,
     project,
     legs: legs.map((leg) =>
-      given<OperatorOrder['legs'][number]>({
+      withoutNull<OperatorOrder['legs'][number]>({
         leg_no: leg.legNo,
         part: partOf(leg.kind),
         wallet: wallets.get(leg.walletId) ?? leg.walletId.toString(),
@@ -32,7 +32,7 @@ export function operatorOrder(
       }),
     ),
     attempts: transactions.map((transaction) =>
-      given<OperatorOrder['attempts'][number]>({
+      withoutNull<OperatorOrder['attempts'][number]>({
         leg_no: legNo.get(transaction.legId),
         purpose: transaction.purpose,
         attempt: transaction.attempt,
@@ -46,7 +46,7 @@ export function operatorOrder(
       }),
     ),
     broadcasts: broadcasts.map((sent) =>
-      given<OperatorOrder['broadcasts'][number]>({
+      withoutNull<OperatorOrder['broadcasts'][number]>({
         at: sent.sentAt.toISOString(),
         txid: txids.get(sent.chainTxId),
         node: sent.node,

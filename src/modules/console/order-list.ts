@@ -4,7 +4,7 @@ import { invalidField } from '../../domain/errors.js';
 import { momentOf } from '../../domain/moment.js';
 import { toJsonInteger } from '../../domain/units.js';
 import type { Queryable } from '../../platform/database/database.js';
-import { given, money, timeOf } from './answers.js';
+import { money, timeOf, withoutNull } from './answers.js';
 import type { OrderLine } from './data-shapes.js';
 import { ID_MAX, STRETCH, type Stretch } from './lists.js';
 
@@ -281,7 +281,7 @@ function attentionConditions({ needsAttention }: OrderFilter): string[] {
 const stateConditions = ({ state }: OrderFilter): Sought[] => (state === undefined ? [] : [[IN_STATE[state]]]);
 
 export function orderLine(row: OrderListRow): OrderLine {
-  return given<OrderLine>({
+  return withoutNull<OrderLine>({
     id: toJsonInteger(row.id),
     key: row.key,
     kind: row.kind,

@@ -6,7 +6,7 @@ import { energyPriceSun, savedSun } from '../orders/measured-use.js';
 import { orderBody, orderItems } from '../orders/orders.dto.js';
 import { entryBody } from '../statements/entries.dto.js';
 import type { EntryRow } from '../statements/entry-rows.js';
-import { given, money, timeOf } from './answers.js';
+import { money, timeOf, withoutNull } from './answers.js';
 import type { LedgerLine, OperatorOrder, OrderDelivery, OrderStory } from './data-shapes.js';
 import { itemShape } from './item-shape.js';
 import { orderLine } from './order-list.js';
@@ -19,7 +19,7 @@ const OWN_KEY = /^(?:direct|quote|nonce|auto)_/;
 
 export function ledgerLine(row: EntryRow): LedgerLine {
   const { credits: _, amount, ...body } = entryBody(row);
-  return given<LedgerLine>({
+  return withoutNull<LedgerLine>({
     ...body,
     amount: money(row.credits),
     asset_amount: amount,
@@ -34,7 +34,7 @@ export function ledgerLine(row: EntryRow): LedgerLine {
 
 export function orderPageOf(records: OrderRecords, places: Public, operator?: OperatorOrder): OrderStory {
   const { order, events } = records;
-  return given<OrderStory>({
+  return withoutNull<OrderStory>({
     sentence: sentenceOf(order),
     read_at: order.read_at.toISOString(),
     order: orderLine(order),
@@ -48,7 +48,7 @@ export function orderPageOf(records: OrderRecords, places: Public, operator?: Op
     events: events
       .filter((event) => event.position !== null)
       .map((event) =>
-        given<OrderStory['events'][number]>({
+        withoutNull<OrderStory['events'][number]>({
           id: event.name ?? '',
           type: event.type,
           position: toJsonInteger(event.position ?? 0n),
@@ -97,7 +97,7 @@ function moneyOf({ order, extensions, entries, energyFeeSun }: OrderRecords): Or
     fee === undefined || order.energy === null
       ? undefined
       : burnPrice(energy(order.energy), fee, order.expected_uses ?? 1);
-  return given<OrderStory['money']>({
+  return withoutNull<OrderStory['money']>({
     quoted: order.quote_id === null ? undefined : money(order.credits),
     charged: money(order.credits),
     price_sun: toJsonInteger(order.price_sun),
@@ -140,7 +140,7 @@ function measuredOf(
   if (order.kind !== 'rental' || order.status !== 'delivered' || order.test || feeSun === undefined) return undefined;
   const used = order.used_energy ?? 0n;
   const saved = savedSun(used, feeSun, { ...order, extensions });
-  return given<NonNullable<OrderStory['money']['measured']>>({
+  return withoutNull<NonNullable<OrderStory['money']['measured']>>({
     used_energy: toJsonInteger(used),
     calls: order.used_calls ?? 0,
     last_block: order.used_block === null ? undefined : toJsonInteger(order.used_block),
@@ -150,7 +150,7 @@ function measuredOf(
 }
 
 function requestOf({ order, key }: OrderRecords): OrderStory['request'] {
-  return given<OrderStory['request']>({
+  return withoutNull<OrderStory['request']>({
     key_name: key?.name,
     key_id: key?.id,
     idempotency_key: order.key,
@@ -165,7 +165,7 @@ function requestOf({ order, key }: OrderRecords): OrderStory['request'] {
 const isOwnKey = ({ key }: OrderRecord): boolean => OWN_KEY.test(key);
 
 function deliveryLine(row: DeliveryRecord): OrderDelivery {
-  return given<OrderDelivery>({
+  return withoutNull<OrderDelivery>({
     id: toJsonInteger(row.id),
     webhook_id: row.webhook_id,
     url: maskedUrl(row.url),

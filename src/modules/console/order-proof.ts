@@ -2,7 +2,7 @@
 import type { LegRow } from '../orders/order-rows.js';
 import { resourceOf } from '../../domain/resource.js';
 import { toJsonInteger } from '../../domain/units.js';
-import { given } from './answers.js';
+import { withoutNull } from './answers.js';
 import type { EnergyReading, OrderProof, OrderStory } from './data-shapes.js';
 import type { OrderRecord, OrderRecords } from './order-records.js';
 import { curlOfRequest } from './signed-snippets.js';
@@ -21,7 +21,7 @@ export function proofOf({ order, transactions }: OrderRecords, { explorerUrl, ch
   return transactions
     .filter(({ status, block_number: block }) => IN_BLOCK.has(status) && block !== null)
     .map((transaction) =>
-      given<OrderProof>({
+      withoutNull<OrderProof>({
         purpose: transaction.purpose,
         txid: transaction.txid,
         owner_address: ownerOf(legs, transaction.txid),
@@ -44,7 +44,7 @@ export function receiverEnergyOf(order: OrderRecord): OrderStory['receiver_energ
   const before = readingOf(order.before_energy, order.before_block);
   const after = readingOf(order.after_energy, order.after_block);
   if (order.status !== 'delivered' || (before ?? after) === undefined) return undefined;
-  return given<NonNullable<OrderStory['receiver_energy']>>({ before, after });
+  return withoutNull<NonNullable<OrderStory['receiver_energy']>>({ before, after });
 }
 
 function readingOf(energy: bigint | null, block: bigint | null): EnergyReading | undefined {

@@ -1,6 +1,6 @@
 /** Words an order: one sentence, its timeline, and the reason for a refund. Pure; the two clocks are never compared. */
 import { partOf } from '../../domain/order-items.js';
-import { given, money } from './answers.js';
+import { money, withoutNull } from './answers.js';
 import type { OrderMoment, RefundReason } from './data-shapes.js';
 import type { EventRecord, OrderRecord, OrderRecords, TransactionRecord } from './order-records.js';
 
@@ -118,7 +118,7 @@ export function refundOf(records: OrderRecords): RefundReason | undefined {
   const refund = entries.find(({ kind }) => kind === 'refund');
   const refunded = events.findLast(({ type }) => type === 'order.refunded');
   const code = order.error_code ?? 'SUPPLIER_REFUSED';
-  return given<RefundReason>({
+  return withoutNull<RefundReason>({
     summary: order.error ?? 'The order could not be delivered. Its charge was returned.',
     error_code: code,
     refunded: refund === undefined ? undefined : money(refund.credits),

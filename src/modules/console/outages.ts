@@ -1,7 +1,7 @@
 /** Outages of the whole service, from stored records: each with its cause, its time and its remedy. Reads only. */
 import type { ConsoleConfig } from '../../platform/config/console-config.js';
 import type { Database } from '../../platform/database/database.js';
-import { given } from './answers.js';
+import { withoutNull } from './answers.js';
 import type { InboxItem } from './operator-shapes.js';
 
 /** Seconds after which due work counts as left undone, as in docker/alerts.yml. */
@@ -132,7 +132,7 @@ function undone(row: OutageRow): Outage[] {
 function itemOf({ effect, cause, since, remedy, command }: Outage): InboxItem {
   const at = since === undefined ? undefined : new Date(since).toISOString();
   const when = at === undefined ? '' : ` since ${at.slice(0, 16).replace('T', ' ')} UTC`;
-  return given<InboxItem>({
+  return withoutNull<InboxItem>({
     severity: 'fault',
     says: `${effect}: ${cause}${when}. ${remedy}`,
     command,

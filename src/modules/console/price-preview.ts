@@ -23,7 +23,7 @@ import { Prices } from '../quotes/prices.js';
 import { Database } from '../../platform/database/database.js';
 import { projectNames } from '../../platform/database/project-names.js';
 import { Replica } from '../../platform/database/replica.js';
-import { given, money } from './answers.js';
+import { money, withoutNull } from './answers.js';
 import { integerOf, lastChainReading } from './sale-records.js';
 import type { PriceChange, PriceLine, PricePreview, PriceTable } from './operator-shapes.js';
 
@@ -81,7 +81,7 @@ export class PricePreviews {
     const [newest] = await this.database.query<{ trx_usd_e8: bigint }>(
       `SELECT rate_e8 AS trx_usd_e8 FROM asset_rate WHERE asset = 'TRX' AND minute <= clock_timestamp() ORDER BY minute DESC LIMIT 1`,
     );
-    return given<PriceTable>({
+    return withoutNull<PriceTable>({
       rows: (await this.prices.list()).map((row) => lineOf(row, fees)),
       energy_fee_sun: fees.energyFeeSun === undefined ? undefined : toJsonInteger(fees.energyFeeSun),
       bandwidth_fee_sun: fees.sunPerByte === undefined ? undefined : toJsonInteger(fees.sunPerByte),
@@ -94,7 +94,7 @@ export class PricePreviews {
     const [before, fees] = [await this.prices.list(), await this.fees()];
     const after = tableAfter(before, change);
     const old = before.find((row) => row.durationMaxSec === change.duration_max_sec);
-    return given<PricePreview>({
+    return withoutNull<PricePreview>({
       change,
       before_sun_per_energy: old === undefined ? undefined : toJsonInteger(old.sunPerEnergy),
       before_sun_per_bandwidth: bandwidthPriceOf(old),
@@ -144,7 +144,7 @@ export class PricePreviews {
       }
       projects.set(sale.project_id, ofProject);
     }
-    return given<PricePreview['effect']>({
+    return withoutNull<PricePreview['effect']>({
       from: from.toISOString(),
       to: to.toISOString(),
       orders: all.orders,
@@ -273,7 +273,7 @@ function bandwidthPriceOf(row: PriceRow | undefined): number | undefined {
 function lineOf(row: PriceRow, fees: Fees): PriceLine {
   const least = leastOf(row, fees);
   const [ofBandwidth] = bandwidthTable([row]).rows;
-  return given<PriceLine>({
+  return withoutNull<PriceLine>({
     duration_max_sec: row.durationMaxSec,
     sun_per_energy: toJsonInteger(row.sunPerEnergy),
     sun_per_bandwidth: bandwidthPriceOf(row),
@@ -304,5 +304,5 @@ function edgesOf(before: readonly PriceRow[], after: readonly PriceRow[], fees: 
       least_energy_after: leastOf(rowFor(after, duration), fees),
     }))
     .filter((edge) => edge.least_energy_before !== edge.least_energy_after)
-    .map((edge) => given<PricePreview['edges'][number]>(edge));
+    .map((edge) => withoutNull<PricePreview['edges'][number]>(edge));
 }

@@ -6,7 +6,7 @@ import { credits } from '../../domain/units.js';
 import { IsEither, IsFlag, IsInteger, IsText, Optional } from '../../platform/http/body/member-rules.js';
 import { PROJECT_NAME_MAX, PROJECT_NAME_RULE, projectNameOf } from '../projects/project-name.js';
 import { Projects, type ProjectChanges } from '../projects/projects.js';
-import { given, money } from './answers.js';
+import { money, withoutNull } from './answers.js';
 import { authorOf, Person } from './caller.js';
 import { Authority, type ConsoleCaller } from './authority.js';
 import type { ChangeProject, ProjectSettings } from './integration-shapes.js';
@@ -58,7 +58,7 @@ export class ProjectSettingsController {
   async read(@Param('project_id') project: string): Promise<ProjectSettings> {
     const view = await this.projects.get(project);
     const { daily_cap_credits: cap, low_balance_credits: low, floor_credits: floor } = view;
-    return given<ProjectSettings>({
+    return withoutNull<ProjectSettings>({
       id: view.id,
       name: view.name,
       test: view.test ? true : undefined,

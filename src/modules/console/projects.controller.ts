@@ -13,7 +13,7 @@ import { IsEither, IsInteger, IsText, OneOf, Optional } from '../../platform/htt
 import { PageQuery } from '../../platform/http/body/page-query.js';
 import { PROJECT_NAME_MAX, PROJECT_NAME_RULE, projectNameOf } from '../projects/project-name.js';
 import { PROJECT_STATES, Projects, type ProjectState, type ProjectView } from '../projects/projects.js';
-import { given, money, notFound, reasonOf } from './answers.js';
+import { money, notFound, reasonOf, withoutNull } from './answers.js';
 import { authorOf, Person } from './caller.js';
 import { Authority, type ConsoleCaller } from './authority.js';
 import type { Page } from './data-shapes.js';
@@ -94,7 +94,7 @@ export class ProjectsController {
       throw invalidField('debt_limit_credits', `must be at most ${most} here; set a higher limit with the CLI`);
     }
     const { id, apiKey } = await this.projects.create(name, termsOf(request), act);
-    return given<MadeProject>({
+    return withoutNull<MadeProject>({
       project: projectLine(await this.projects.get(id)),
       secret: apiKey,
       deposit_address: await this.depositAddresses.addressOf(id),
@@ -160,7 +160,7 @@ function termsOf({ terms, debt_limit_credits: limit }: MakeProjectRequest): Bill
 
 function projectLine(view: ProjectView): ProjectLine {
   const { floor_credits: floor, daily_cap_credits: cap } = view;
-  return given<ProjectLine>({
+  return withoutNull<ProjectLine>({
     id: view.id,
     name: view.name,
     frozen: view.frozen,

@@ -9,7 +9,7 @@ import { refusalNamed } from '../orders/refusals.js';
 import { priceAddedTime } from '../quotes/bandwidth-price.js';
 import { Prices } from '../quotes/prices.js';
 import { usesOf } from '../quotes/quote.dto.js';
-import { given, money } from './answers.js';
+import { money, withoutNull } from './answers.js';
 import { isRunning } from './order-page.js';
 import { OrderRecordReader } from './order-records.js';
 import { purchaseLimitsOf } from './purchase-limits.js';
@@ -45,7 +45,7 @@ export class PurchasePreviews {
     const rows = await this.prices.list();
     const [bought] = key === undefined ? [] : await this.database.query<{ key: string }>(BOUGHT, [projectId, key]);
     const { warmEnergy, coldEnergy } = this.config.market;
-    return given<PurchaseTerms>({
+    return withoutNull<PurchaseTerms>({
       amounts: { holder: warmEnergy, new_holder: coldEnergy },
       durations: rows.map(({ durationMaxSec }) => durationMaxSec).sort((one, other) => one - other),
       bandwidth_max_sec: longestDurationSec(bandwidthTable(rows).rows) || undefined,

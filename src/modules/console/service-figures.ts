@@ -1,6 +1,6 @@
 /** Success, time to delivery and refusals of the last day. Reads a bounded number of rows. */
 import type { Database } from '../../platform/database/database.js';
-import { given, timeOf } from './answers.js';
+import { timeOf, withoutNull } from './answers.js';
 import { STRETCH } from './lists.js';
 import type { ServiceFigures } from './operator-shapes.js';
 
@@ -41,7 +41,7 @@ interface FiguresRow {
 export async function readServiceFigures(database: Database): Promise<ServiceFigures> {
   const [row] = await database.query<FiguresRow>(FIGURES, [NEWEST_MAX, STRETCH]);
   if (row === undefined) throw new Error('an aggregate has one row');
-  return given<ServiceFigures>({
+  return withoutNull<ServiceFigures>({
     delivered: row.delivered,
     refunded: row.refunded,
     p50_sec: row.p50_sec ?? undefined,

@@ -12,7 +12,7 @@ import { StatementCsv } from '../statements/statement-csv.js';
 import { StatementLines } from '../statements/statement-lines.js';
 import { StatementList } from '../statements/statement-list.js';
 import { jsonOf, statementBody } from '../statements/statements.dto.js';
-import { given, money, notFound } from './answers.js';
+import { money, notFound, withoutNull } from './answers.js';
 import { Authority } from './authority.js';
 import type { OneStatement, Page, StatementEntry, StatementLine } from './data-shapes.js';
 import { csvHeaders, datedName, limitOf } from './lists.js';
@@ -66,7 +66,7 @@ export class StatementPagesController {
     const { statement, isWhole } =
       number === OPEN ? await this.open.read(project) : { statement: await this.find(project, number), isWhole: true };
     const { number: own, closed_at: closedAt, closing, entries, totals, ...line } = statementLine(statement);
-    return given<OneStatement>({
+    return withoutNull<OneStatement>({
       ...line,
       ...(number !== OPEN && { number: own, closed_at: closedAt }),
       ...(isWhole && { closing, entries, totals }),
@@ -81,7 +81,7 @@ export class StatementPagesController {
       for (const { row, balance } of lines) {
         const { id, kind, description, amount, created_at: at, order_key: order, reference } = ledgerLine(row);
         entries.push(
-          given<StatementEntry>({
+          withoutNull<StatementEntry>({
             ...{ id, kind, description, created_at: at, order_key: order, reference },
             ...{ credits: amount.credits, balance: money(balance).credits },
           }),

@@ -6,7 +6,7 @@ import { checkHeldRate, checkSignatures, checkWork } from '../diagnostics/doctor
 import { toJsonInteger } from '../../domain/units.js';
 import { SalesHold } from '../pool/sales-hold.js';
 import { Database } from '../../platform/database/database.js';
-import { given, timeOf } from './answers.js';
+import { timeOf, withoutNull } from './answers.js';
 import type { KeptDisagreement, NodeUse, SystemShape, WorkLine } from './system-shapes.js';
 
 const EXPLAINED_SHOWN = 100;
@@ -130,7 +130,7 @@ export class System {
 
   private async verify(state: StateRow): Promise<SystemShape['verify']> {
     const [stop, explained] = [await this.sales.currentStop(), await this.sales.explained(EXPLAINED_SHOWN)];
-    return given<SystemShape['verify']>({
+    return withoutNull<SystemShape['verify']>({
       passed_at: timeOf(state.passed_at),
       searched_at: timeOf(state.searched_at),
       stop: stop && {
@@ -160,7 +160,7 @@ function nodeUse({ node, sends, taken, last_at: lastAt, refusal }: NodeRow): Nod
 
 function chainOf({ cursor, figures_at: figures, rate_at: rate, unsearched }: StateRow): SystemShape['chain'] {
   const moment = (text: string | null | undefined) => (text ? new Date(text).toISOString() : undefined);
-  return given<SystemShape['chain']>({
+  return withoutNull<SystemShape['chain']>({
     block_number: cursor?.block_number,
     block_at: moment(cursor?.block_at),
     blocks_read_at: moment(cursor?.read_at),
@@ -172,7 +172,7 @@ function chainOf({ cursor, figures_at: figures, rate_at: rate, unsearched }: Sta
 
 function workOf(state: StateRow): WorkLine[] {
   const line = (what: WorkLine['what'], sec: number | null | undefined, count?: number): WorkLine =>
-    given<WorkLine>({
+    withoutNull<WorkLine>({
       what,
       waiting: count,
       age_sec: sec === null || sec === undefined ? undefined : toJsonInteger(BigInt(Math.max(0, Math.round(sec)))),

@@ -16,7 +16,7 @@ import { EventLog } from '../events/event-log.js';
 import { Database } from '../../platform/database/database.js';
 import { Deposit } from '../../platform/database/entities/deposit.entity.js';
 import type { Reader } from '../../platform/database/replica.js';
-import { given, money } from './answers.js';
+import { money, withoutNull } from './answers.js';
 import type { Arrivals, BalanceShape, DepositAddressShape, DepositShape } from './data-shapes.js';
 import { STRETCH, type Stretch } from './lists.js';
 import type { OperatorDeposit } from './operator-shapes.js';
@@ -114,7 +114,7 @@ export class TopUp {
     } = row;
     const available = floor === null ? undefined : balance > floor ? balance - floor : 0n;
     const perDay = row.spent_sec > 0n && spent > 0n ? (spent * DAY_SEC) / row.spent_sec : 0n;
-    return given<BalanceShape>({
+    return withoutNull<BalanceShape>({
       balance: money(balance),
       available: available === undefined ? undefined : money(available),
       is_postpaid: row.is_postpaid,
@@ -205,7 +205,7 @@ export function depositShape(deposit: ListedDeposit): DepositShape {
   const { returnState } = deposit;
   const means = returnState !== null && deposit.status === 'credited' ? TAKEN_OFF : MEANS[deposit.status];
   const because = deposit.reason === null ? undefined : (BECAUSE[deposit.reason] ?? deposit.reason);
-  return given<DepositShape>({
+  return withoutNull<DepositShape>({
     ...body,
     reason: deposit.reason,
     says: [means, because, returnState === null ? undefined : RETURNS[returnState]]

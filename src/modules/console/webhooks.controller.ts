@@ -13,7 +13,7 @@ import { DELIVERY_STATUSES, type DeliveryStatus } from '../../platform/database/
 import { WebhookDeliveries } from '../webhooks/webhook-deliveries.js';
 import { deliveryBody, replayBody, webhookBody } from '../webhooks/webhooks.dto.js';
 import { ROTATION_SEC_MAX, Webhooks, type WebhookOptions, type WebhookView } from '../webhooks/webhooks.js';
-import { given, notFound } from './answers.js';
+import { notFound, withoutNull } from './answers.js';
 import { authorOf, Person } from './caller.js';
 import { Authority, type ConsoleCaller } from './authority.js';
 import type { Done } from './api-shapes.js';
@@ -225,7 +225,7 @@ export class WebhookPagesController {
     await this.webhooks.get(project, id);
     const found = DELIVERY_ID.test(delivery) ? await this.deliveries.find(id, BigInt(delivery)) : undefined;
     if (found === undefined) throw notFound('delivery');
-    return given<OneDelivery>({
+    return withoutNull<OneDelivery>({
       ...deliveryFor(caller, deliveryBody(found)),
       order_key: found.order_key,
       body: found.body,
