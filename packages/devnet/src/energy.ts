@@ -69,10 +69,6 @@ const MID = fixed(8n);
 const HIGH = fixed(10n);
 const STAKE = fixed(10_000n);
 
-function arg(frame: Frame, n: number): bigint {
-  return frame.peek(n);
-}
-
 function needs(offset: bigint, size: bigint): bigint {
   return size === 0n ? 0n : offset + size;
 }
@@ -85,7 +81,7 @@ function memoryPrice(frame: Frame, end: bigint, op: number): bigint {
       'OUT_OF_MEMORY',
     );
   frame.memoryEnd = end;
-  const words = (end + 31n) / WORD;
+  const words = wordsOf(end);
   const before = BigInt(frame.memoryBytes) / WORD;
   if (words <= before) return 0n;
   const cost = (n: bigint): bigint => 3n * n + (n * n) / 512n;
@@ -96,22 +92,15 @@ function wordsOf(size: bigint): bigint {
   return (size + 31n) / WORD;
 }
 
-function copy(base: bigint, offsetAt: number, sizeAt: number) {
-  return (frame: Frame, op: number): bigint => {
-    const size = arg(frame, sizeAt);
-    return base + memoryPrice(frame, needs(arg(frame, offsetAt), size), op) + 3n * wordsOf(size);
-  };
-}
-
 /** TRON: EnergyCost.getMloadCost2, getMStoreCost2, getMStore8Cost2 add 1 once the rule is on. */
 function touch(size: bigint) {
   return (frame: Frame, op: number): bigint =>
-    (frame.rules.pricedMemory ? 1n : 0n) + memoryPrice(frame, arg(frame, 1) + size, op);
+    (frame.rules.pricedMemory ? 1n : 0n) + memoryPrice(frame, frame.peek(1) + size, op);
 }
 
 /** TRON: EnergyCost.getMCopyCost; the later of both offsets decides about memory. */
 function memoryCopy(frame: Frame, op: number): bigint {
-  const [to, from, size] = [arg(frame, 1), arg(frame, 2), arg(frame, 3)];
+  const [to, from, size] = [frame.peek(1), frame.peek(2), frame.peek(3)];
   return 3n + memoryPrice(frame, needs(to > from ? to : from, size), op) + 3n * wordsOf(size);
 }
 
@@ -119,19 +108,20 @@ function memoryCopy(frame: Frame, op: number): bigint {
 function selfDestruct(frame: Frame): bigint {
   const { rules } = frame;
   const paysHeir = rules.restrictedSelfDestruct || rules.energyAdjustment;
-  const newHeir = paysHeir && frame.isDead(arg(frame, 1)) ? 25_000n : 0n;
+  const newHeir = paysHeir && frame.isDead(frame.peek(1)) ? 25_000n : 0n;
   return (rules.restrictedSelfDestruct ? 5_000n : 0n) + newHeir;
 }
 
+/** Returns the price of an opcode that reaches memory; its offset and size are at these places of the stack. */
 function range(base: bigint, offsetAt: number, sizeAt: number, perWord = 0n) {
   return (frame: Frame, op: number): bigint => {
-    const size = arg(frame, sizeAt);
-    return base + memoryPrice(frame, needs(arg(frame, offsetAt), size), op) + perWord * wordsOf(size);
+    const size = frame.peek(sizeAt);
+    return base + memoryPrice(frame, needs(frame.peek(offsetAt), size), op) + perWord * wordsOf(size);
   };
 }
 
 function exp(frame: Frame): bigint {
-  const exponent = arg(frame, 2);
+  const exponent = frame.peek(2);
   return 10n + 10n * BigInt(exponent === 0n ? 0 : Math.ceil(exponent.toString(16).length / 2));
 }
 
@@ -140,11 +130,11 @@ function exp(frame: Frame): bigint {
  * 20 000.
  */
 function sstore(frame: Frame): bigint {
-  return !frame.hasSlot(arg(frame, 1)) && arg(frame, 2) !== 0n ? 20_000n : 5_000n;
+  return !frame.hasSlot(frame.peek(1)) && frame.peek(2) !== 0n ? 20_000n : 5_000n;
 }
 
 function log(frame: Frame, op: number): bigint {
-  const size = arg(frame, 2);
+  const size = frame.peek(2);
   const data = 8n * size;
   if (frame.energyLeft < data)
     throw new VmHalt(
@@ -152,19 +142,19 @@ function log(frame: Frame, op: number): bigint {
       `Not enough energy for '${operationName(op)}' operation executing: opEnergy[${String(data)}], programEnergy[${String(frame.energyLeft)}]`,
       'OUT_OF_ENERGY',
     );
-  return 375n + 375n * BigInt(op - 0xa0) + data + memoryPrice(frame, needs(arg(frame, 1), size), op);
+  return 375n + 375n * BigInt(op - 0xa0) + data + memoryPrice(frame, needs(frame.peek(1), size), op);
 }
 
 /** Returns the price of a call without the energy passed to the callee. */
 function call(hasValue: boolean, makesAccount: boolean, inAt = hasValue ? 4 : 3) {
   return (frame: Frame, op: number): bigint => {
     let energy = 40n;
-    if (hasValue && arg(frame, 3) !== 0n) {
+    if (hasValue && frame.peek(3) !== 0n) {
       energy += 9_000n;
-      if (makesAccount && frame.isDead(arg(frame, 2))) energy += 25_000n;
+      if (makesAccount && frame.isDead(frame.peek(2))) energy += 25_000n;
     }
-    const input = needs(arg(frame, inAt), arg(frame, inAt + 1));
-    const output = needs(arg(frame, inAt + 2), arg(frame, inAt + 3));
+    const input = needs(frame.peek(inAt), frame.peek(inAt + 1));
+    const output = needs(frame.peek(inAt + 2), frame.peek(inAt + 3));
     return energy + memoryPrice(frame, input > output ? input : output, op);
   };
 }
@@ -180,8 +170,8 @@ function voteWitness(frame: Frame, op: number): bigint {
   const { osaka, energyAdjustment } = frame.rules;
   const lengthWords = osaka || energyAdjustment ? 1n : 0n;
   const endOf = (offsetAt: number, lengthAt: number): bigint => {
-    const size = (arg(frame, lengthAt) + lengthWords) * WORD;
-    return needs(arg(frame, offsetAt), osaka ? size : size % WORD_VALUES);
+    const size = (frame.peek(lengthAt) + lengthWords) * WORD;
+    return needs(frame.peek(offsetAt), osaka ? size : size % WORD_VALUES);
   };
   const [witnesses, amounts] = [endOf(4, 3), endOf(2, 1)];
   return 30_000n + memoryPrice(frame, witnesses > amounts ? witnesses : amounts, op);
@@ -216,12 +206,12 @@ define(0x20, 'SHA3', 2, 1, range(30n, 1, 2, 6n));
 defineAll('ADDRESS - ORIGIN CALLER CALLVALUE - CALLDATASIZE - CODESIZE - GASPRICE', 0x30, 0, 1, BASE);
 define(0x31, 'BALANCE', 1, 1, fixed(20n));
 define(0x35, 'CALLDATALOAD', 1, 1, VERY_LOW);
-define(0x37, 'CALLDATACOPY', 3, 0, copy(0n, 1, 3));
-define(0x39, 'CODECOPY', 3, 0, copy(0n, 1, 3));
+define(0x37, 'CALLDATACOPY', 3, 0, range(0n, 1, 3, 3n));
+define(0x39, 'CODECOPY', 3, 0, range(0n, 1, 3, 3n));
 define(0x3b, 'EXTCODESIZE', 1, 1, fixed(20n));
-define(0x3c, 'EXTCODECOPY', 4, 0, copy(20n, 2, 4));
+define(0x3c, 'EXTCODECOPY', 4, 0, range(20n, 2, 4, 3n));
 define(0x3d, 'RETURNDATASIZE', 0, 1, BASE);
-define(0x3e, 'RETURNDATACOPY', 3, 0, copy(0n, 1, 3));
+define(0x3e, 'RETURNDATACOPY', 3, 0, range(0n, 1, 3, 3n));
 define(0x3f, 'EXTCODEHASH', 1, 1, fixed(400n), 'constantinople');
 define(0x40, 'BLOCKHASH', 1, 1, fixed(20n));
 defineAll('COINBASE TIMESTAMP NUMBER DIFFICULTY GASLIMIT', 0x41, 0, 1, BASE);

@@ -88,7 +88,7 @@ class Machine {
   }
 
   private get current(): Run {
-    if (this.run === undefined) throw new Error('the machine runs nothing');
+    if (this.run === undefined) throw new Error('no run is active');
     return this.run;
   }
 
@@ -143,10 +143,9 @@ class Machine {
 }
 
 /** Idle machines by chain id. A run removes its machine, so concurrent runs never share one. */
-const resting = new Map<bigint, Machine>();
+const idleMachines = new Map<bigint, Machine>();
 
 const EVM_ERRORS: Readonly<Record<string, readonly [string, string]>> = {
-  'invalid JUMP': ['Program$BadJumpDestinationException', 'BAD_JUMP_DESTINATION'],
   'invalid opcode': ['Program$IllegalOperationException', 'ILLEGAL_OPERATION'],
   'stack underflow': ['Program$StackTooSmallException', 'STACK_TOO_SMALL'],
   'stack overflow': ['Program$StackTooLargeException', 'STACK_TOO_LARGE'],
@@ -158,13 +157,13 @@ const EVM_ERRORS: Readonly<Record<string, readonly [string, string]>> = {
 function haltOf(run: Run, error: unknown): { exception: string; message: string; result: string } {
   if (error instanceof VmHalt) return error;
   const name = (error as { error?: string }).error ?? 'unknown';
-  const known = EVM_ERRORS[name];
   if (name === 'invalid JUMP')
     return {
       exception: 'Program$BadJumpDestinationException',
       message: `Operation with pc isn't 'JUMPDEST': PC[${String(run.jumpTarget)}];`,
       result: 'BAD_JUMP_DESTINATION',
     };
+  const known = EVM_ERRORS[name];
   if (known !== undefined) return { exception: known[0], message: name, result: known[1] };
   const message = `Not enough energy for 'save just created contract code' operation executing: ${name}`;
   return { exception: 'Program$OutOfEnergyException', message, result: 'OUT_OF_ENERGY' };
@@ -174,8 +173,8 @@ function haltOf(run: Run, error: unknown): { exception: string; message: string;
 export async function runVm(request: VmRequest): Promise<VmResult> {
   const vmState = new TronStateManager(request.state, request.headMs);
   const run = new Run(request, vmState);
-  const machine = resting.get(request.chainId) ?? (await Machine.make(request.chainId, vmState));
-  resting.delete(request.chainId);
+  const machine = idleMachines.get(request.chainId) ?? (await Machine.make(request.chainId, vmState));
+  idleMachines.delete(request.chainId);
   const base = { penalty: 0n, output: '', logs: [], internal: run.internal.list, deleted: [], vmState };
   try {
     const outcome = await machine.runCall(run, {
@@ -189,7 +188,7 @@ export async function runVm(request: VmRequest): Promise<VmResult> {
       skipNonceIncrement: true,
       block: blockOf(request) as never,
     });
-    resting.set(request.chainId, machine);
+    idleMachines.set(request.chainId, machine);
     return resultOf(run, outcome, base);
   } catch (error) {
     if (!(error instanceof VmTimeout)) throw error;

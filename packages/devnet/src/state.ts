@@ -108,14 +108,6 @@ export class Store implements State {
     for (const { before } of this.layers) if (before.has(key)) before.set(key, change(before.get(key)));
   }
 
-  keys(): IterableIterator<string> {
-    return this.values.keys();
-  }
-
-  get size(): number {
-    return this.values.size;
-  }
-
   image(): StoreImage {
     return {
       values: [...this.values],
