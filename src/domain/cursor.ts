@@ -1,10 +1,9 @@
 /**
- * Cursors of paged lists: opaque to callers, so that none depends on the content. Contains a letter for the list, and
- * the position.
+ * Cursors of paged lists. Each encodes a letter for its list and a position, so that callers do not depend on either.
  */
 import { invalidField } from './errors.js';
 
-/** Digits that always fit a Postgres bigint. */
+/** Every number of so many digits fits a Postgres bigint. */
 const BIGINT_DIGITS = 18;
 const ID = /^[1-9]\d*$/;
 

@@ -26,7 +26,7 @@ const EXPIRY_AHEAD_MAX_MS = 86_400_000n;
 const TAPOS_BLOCKS = 65_536;
 const TX_BYTES_MAX = 500 * 1024;
 const BLOCK_BYTES_MAX = 2_000_000;
-/** Blocks that can be reverted; also the readable distance behind a head or a solid head. */
+/** Least number of blocks that a fork can revert. States this far behind a head or a solid head are readable. */
 export const UNDO_MIN = 64;
 
 export interface ChainOptions {
@@ -99,7 +99,7 @@ export class Chain {
     return maintenanceEntry(cycle, this.genesisMs, parameter(this.store, 'getMaintenanceTimeInterval'), fromMs);
   }
 
-  /** Gives a chain that was saved before maintenances existed its cycle by time. */
+  /** Computes the maintenance cycle of a chain that was saved before cycles were, from its time. */
   adoptMaintenance(): void {
     if (maintenanceAt(this.store) !== undefined) return;
     const headMs = BigInt(this.head.timeMs);
@@ -236,7 +236,7 @@ export class Chain {
     this.notBeforeMs = fromMs;
     for (const tx of transactions) this.mempool.set(tx.id, tx);
     const block = await this.mine();
-    // Broadcasts the omitted ones again to get the error.
+    // A second broadcast of an omitted transaction throws the reason.
     for (const tx of transactions) if (!this.included.has(tx.id)) await this.broadcast(tx);
     return block;
   }

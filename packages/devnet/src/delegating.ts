@@ -133,7 +133,7 @@ function unlockExpired(context: Context, from: string, to: string): void {
   putDelegation(context.state, free, false);
 }
 
-/** Returns the amount an undelegation may use: unlocked, or locked and expired, sun. */
+/** Returns the sun that an undelegation may take: unlocked amounts, and locked ones that expired. */
 function reclaimable(context: Context, from: string, to: string, resource: Spendable): bigint | undefined {
   const free = delegationAt(context.state, from, to, false);
   const locked = delegationAt(context.state, from, to, true);
@@ -187,7 +187,7 @@ export const undelegate: Actuator = {
   },
 };
 
-/** Removes stake from the receiver. Returns the usage that moves with it: its share, at most the yield of the stake. */
+/** Removes stake from the receiver. Returns the usage that moves with it: the stake's share, at most what it yields. */
 function takeFromReceiver(context: Context, to: string, resource: Spendable, amount: bigint): bigint {
   const receiver = accountAt(context.state, to);
   if (receiver === undefined) return 0n;

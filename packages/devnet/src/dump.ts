@@ -38,8 +38,8 @@ function unpack(_key: string, value: unknown): unknown {
   return value;
 }
 
-/** Restores undefined where a journal holds "was absent": JSON.parse would drop it. */
-function absent(value: unknown): unknown {
+/** Returns undefined for its mark in a dump: a journal records it for an absent key, and JSON cannot hold it. */
+function unmarked(value: unknown): unknown {
   return typeof value === 'object' && value !== null && '$u' in value ? undefined : value;
 }
 
@@ -81,7 +81,7 @@ export function loadChain(text: string, options: ChainOptions): Chain {
     values: image.store.values,
     layers: image.store.layers.map((l) => ({
       block: l.block,
-      before: l.before.map(([k, v]) => [k, absent(v)] as const),
+      before: l.before.map(([k, v]) => [k, unmarked(v)] as const),
     })),
   });
   chain.adoptMaintenance();

@@ -42,7 +42,7 @@ function stake(
   return { internal, released };
 }
 
-/** FREEZEBALANCEV2 and UNFREEZEBALANCEV2: take amount and resource, return 1 or 0. */
+/** FREEZEBALANCEV2 and UNFREEZEBALANCEV2: take amount and resource, push 1 or 0. */
 function ownStake(actuator: Actuator, note: string, field: string): Action {
   return async (run, state) => {
     const resource = state.stack.pop();
@@ -61,7 +61,7 @@ function ownStake(actuator: Actuator, note: string, field: string): Action {
   };
 }
 
-/** DELEGATERESOURCE and UNDELEGATERESOURCE: take receiver, amount and resource, return 1 or 0. Never locked. */
+/** DELEGATERESOURCE and UNDELEGATERESOURCE: take receiver, amount and resource, push 1 or 0. Never locked. */
 function othersStake(actuator: Actuator, note: string): Action {
   return (run, state) => {
     const resource = state.stack.pop();
@@ -92,7 +92,7 @@ const withdraw: Action = async (run, state) => {
   state.stack.push(released ?? 0n);
 };
 
-/** CANCELALLUNFREEZEV2: stakes all that waits again, and pays what has waited long enough. Returns 1 or 0. */
+/** CANCELALLUNFREEZEV2: stakes pending unfreezes again, and pays expired ones out. Pushes 1 or 0. */
 const cancelAllUnfreezing: Action = async (run, state) => {
   const self = selfOf(state);
   const { released } = stake(

@@ -1,4 +1,4 @@
-// Falsified receipts, single and in a block's list: parts removed or added. Works on parsed answers.
+// Falsifies parsed receipts, single ones and a block's list: removes or adds parts.
 import type { Json } from './json.js';
 
 export type Fields = Record<string, Json>;

@@ -94,9 +94,9 @@ function checkCreationSize(context: Context, { bytes, signatures }: Charged): vo
 }
 
 /**
- * Charges a transaction's bytes to its owner. TRON (BandwidthProcessor): staked bandwidth first,
- * then free bandwidth, then TRX for all bytes. Account creation never uses free bandwidth. Throws BroadcastError
- * BANDWITH_ERROR, or the validate error for an owner that does not exist.
+ * Charges a transaction's bytes to its owner. TRON (BandwidthProcessor): staked bandwidth first, then free bandwidth,
+ * then TRX for all bytes. Account creation never uses free bandwidth. Throws BroadcastError BANDWITH_ERROR, or the
+ * validate error for an owner that does not exist.
  */
 export function chargeBandwidth(context: Context, owner: string, charged: Charged): Bill {
   const { bytes } = charged;

@@ -31,12 +31,12 @@ export async function serverUser(): Promise<ServerUser> {
   return user;
 }
 
-/** The file system that Linux keeps in memory. */
+/** A file system that Linux keeps in memory. */
 const MEMORY = '/dev/shm';
-/** Room that the databases of a test run need, several times over. */
+/** Several times the bytes that the databases of a test run need. */
 const MEMORY_BYTES_MIN = 6 * 1024 ** 3;
 
-/** Returns the file system in memory, if this machine has one with enough room. */
+/** Returns the path of a file system in memory; undefined without enough room in it. */
 export async function memoryDir(): Promise<string | undefined> {
   const free = await statfs(MEMORY).then(
     ({ bavail, bsize }) => bavail * bsize,

@@ -34,7 +34,7 @@ export class AddressProofs {
     }
     await this.guesses.countAddressMail(email, personId);
     const outcome = await this.mails.prove(email, this.tokens.proof(personId, email, now.getTime()));
-    if (outcome.kind === 'failed' && !outcome.isHeard) {
+    if (outcome.kind === 'failed' && !outcome.isUncertain) {
       throw new ConsoleError('CONFLICT', `The e-mail was not sent: ${outcome.fault}. Try again later.`);
     }
   }

@@ -1,6 +1,6 @@
 /**
- * Like data-shapes.ts, for integrations: webhooks, events, refused requests, auto-delegations; and the home page. Paths
- * begin with `/api/projects/{project}`.
+ * Requests and answers of integrations (webhooks, events, refused requests, auto-delegations) and of the home page.
+ * Types only, as in data-shapes.ts. Paths begin with `/api/projects/{project}`.
  */
 import type { DeliveryStatusName, Money, OrderLine } from './data-shapes.js';
 
@@ -131,7 +131,7 @@ export interface ChangeProject {
   readonly no_low_balance?: boolean;
 }
 
-/** `POST /playground/quote` → `PlaygroundQuote`, by present records; it holds no price and needs no key. */
+/** `POST /playground/quote` → `PlaygroundQuote`, from stored records. Needs no key, and holds no price. */
 export interface TryQuote {
   readonly receive_address: string;
   readonly energy: number;
@@ -150,7 +150,7 @@ export interface PlaygroundExtension extends PlaygroundCall {
   readonly price_trx: string;
 }
 
-/** `POST /playground/simulation`, with the members of `POST /v1/simulate`: the code for the merchant's own server. */
+/** `POST /playground/simulation`, with the members of `POST /v1/simulate` → request code for the merchant's server. */
 export interface PlaygroundCall {
   readonly curl: string;
   /** Code with the SDK. */

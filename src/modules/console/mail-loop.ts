@@ -126,7 +126,7 @@ export class MailLoop extends RepeatedTask implements OnApplicationBootstrap {
       await this.claims.recordSent(claim, digest.reached);
       return;
     }
-    const { fault, isFinal, isHeard } = outcome;
+    const { fault, isFinal, isUncertain } = outcome;
     // A failure of the other kind restarts the count: an hour without a server is no refusal.
     const failures = claim.failures > 0 && isFinal === isRefusal(claim.fault) ? claim.failures + 1 : 1;
     const failingSec = claim.failing_sec ?? 0;
@@ -143,7 +143,7 @@ export class MailLoop extends RepeatedTask implements OnApplicationBootstrap {
       fault,
       failures,
       againSec: backoff * (0.8 + Math.random() * 0.4),
-      isHeard,
+      isUncertain,
     });
   }
 }

@@ -232,7 +232,7 @@ function priceAfter(sale: Sale, rows: readonly PriceRow[], fees: Fees): bigint |
 
 type Refused = 'too_long' | 'not_worth';
 
-/** The amount of one resource in a sale, with its prices; those of bandwidth are in the place of those of energy. */
+/** One resource of a sale and its prices. For bandwidth, `sunPerEnergy` of each row is the price of bandwidth. */
 interface PricedPart {
   readonly amount: bigint;
   readonly rows: readonly PriceRow[];
@@ -248,12 +248,12 @@ function partAfter(sale: Sale, { amount, rows, floorSun, feeSun }: PricedPart): 
   return isWorth ? price : 'not_worth';
 }
 
-/** Returns the uses by which a sale was judged: those of its request, or those of an auto-delegation's refill. */
+/** Returns the number of uses that a sale was priced for: its request's, or those of an auto-delegation's refill. */
 function usesOfSale({ expected_uses: asked, is_refill: isRefill, duration_sec: durationSec }: Sale): number {
   return asked ?? (isRefill ? usesOfRefill(durationSec) : 1);
 }
 
-/** A change without a price of bandwidth leaves that of its row; 0 sells none. */
+/** Returns the table with the change. Without a price of bandwidth the row keeps its own; 0 sells none. */
 function tableAfter(rows: readonly PriceRow[], change: PriceChange): PriceRow[] {
   const { duration_max_sec: durationMaxSec, sun_per_energy: sunPerEnergy, sun_per_bandwidth: perUnit } = change;
   const old = rows.find((row) => row.durationMaxSec === durationMaxSec);

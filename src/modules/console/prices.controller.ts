@@ -5,6 +5,7 @@ import { invalidField } from '../../domain/errors.js';
 import { IsFlag, IsInteger, IsText, Optional } from '../../platform/http/body/member-rules.js';
 import { Prices } from '../quotes/prices.js';
 import { authorOf, Person } from './caller.js';
+import { reasonOf } from './answers.js';
 import { Authority, type ConsoleCaller } from './authority.js';
 import type { PriceChange, PricePreview, PriceTable, SavePrice } from './operator-shapes.js';
 import { PricePreviews } from './price-preview.js';
@@ -69,11 +70,10 @@ export class PricesController {
   @HttpCode(200)
   @Authority(WRITES)
   async save(@Person() caller: ConsoleCaller, @Body() request: SavePriceRequest): Promise<PriceTable> {
-    const { duration_max_sec: durationMaxSec, sun_per_energy: perEnergy, reason } = request;
-    if (reason.trim() === '') throw invalidField('reason', 'must state the reason');
+    const { duration_max_sec: durationMaxSec, sun_per_energy: perEnergy } = request;
+    const act = authorOf(caller, reasonOf(request));
     const doubts = await this.previews.doubts(request);
     if (doubts.length > 0 && request.force !== true) throw invalidField('sun_per_energy', doubts.join(' '));
-    const act = authorOf(caller, reason.trim());
     const seen = {
       sunPerEnergy: priceOf(request.before_sun_per_energy),
       sunPerBandwidth: priceOf(request.before_sun_per_bandwidth),

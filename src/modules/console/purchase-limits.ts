@@ -1,4 +1,4 @@
-/** The limits of a project's purchases in the console, and the sentence for the one that a price exceeds. */
+/** Reads the limits of a project's purchases in the console, and explains a limit that a price exceeds. */
 import { usdOfCredits } from '../../domain/conversion.js';
 import { ApiError } from '../../domain/errors.js';
 import type { Credits } from '../../domain/units.js';
@@ -40,7 +40,7 @@ export async function purchaseLimitsOf(on: Queryable, projectId: string): Promis
 
 const dollars = (credits: bigint): string => `$${usdOfCredits((credits < 0n ? 0n : credits) as Credits)}`;
 
-/** Returns why the limits refuse a price, with what to do; undefined if they allow it. */
+/** Returns the reason why the limits refuse a price, and the remedy; undefined if they allow it. */
 export function obstacleOf(limits: PurchaseLimits, price: bigint): string | undefined {
   const { console_left: left, project_left: ofProject, floor_credits: floor, balance_credits: balance } = limits;
   if (limits.frozen) return 'This project is frozen, so nothing can be bought. Contact your operator.';

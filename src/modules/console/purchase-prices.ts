@@ -88,7 +88,7 @@ interface Priced {
   readonly price: Pick<PricedTime, 'priceSun' | 'credits' | 'rate'>;
 }
 
-/** Returns the price beside the cost of burning, and what it leaves of the balance. */
+/** Returns the price, the cost of burning TRX instead, and the balance after the purchase. */
 export function previewOf(
   { receiver, amount, bandwidth = null, accountFeeSun = 0n, items = [], durationSec, uses, price }: Priced,
   fees: SaleFigures['fees'],
@@ -126,8 +126,8 @@ export function priceRose(): ApiError {
 }
 
 /**
- * Returns the refusal of a receiver that is known without a node; undefined without one. The delivery finds an address
- * that is not on chain.
+ * Returns the refusal of a receiver, as far as it is known without a node; undefined otherwise. An account that is not
+ * on chain is found at the delivery.
  */
 export function receiverRefusal(address: string, isTest: boolean, activates = false): ApiError | undefined {
   return isTest ? playedRefusal(address, activates ? 'activation' : 'rental') : testAddressRefusal(address, false);

@@ -6,7 +6,7 @@ import type { Money, OrderItemShape } from './data-shapes.js';
 
 /** `GET /?key=` */
 export interface PurchaseTerms {
-  /** The energy of one token transfer, by its recipient. */
+  /** The energy of one token transfer to a recipient that holds the token, or none of it. */
   readonly amounts: { readonly holder: number; readonly new_holder: number };
   /** The longest durations of the rows of the price table in seconds, the shortest first. */
   readonly durations: readonly number[];
@@ -21,7 +21,7 @@ export interface PurchaseTerms {
 
 interface PurchaseCap {
   readonly daily: Money;
-  /** Credits that it leaves in the present UTC day. */
+  /** Credits that can still be spent in the present UTC day. */
   readonly left: Money;
 }
 
@@ -50,7 +50,7 @@ export interface WantedExtension {
   readonly expected_uses?: number;
 }
 
-/** The price now. It is not held: a purchase names it, and buys at no higher one. */
+/** The present price. It is not held: the purchase repeats it, and is refused at a higher one. */
 export interface PurchasePreview {
   readonly receive_address: string;
   readonly energy: number;
@@ -60,13 +60,13 @@ export interface PurchasePreview {
   readonly expected_uses: number;
   readonly price: Money;
   readonly price_trx: string;
-  /** The cost of burning all parts, energy and bandwidth that often. */
+  /** The cost of burning TRX for all parts; energy and bandwidth count for each expected use. */
   readonly burning: Money;
   readonly burning_trx: string;
   readonly balance_after: Money;
   /** The end of the extended rental. */
   readonly ends_at?: string;
-  /** Why the purchase would be refused now, with what to do. */
+  /** The reason why the purchase would be refused now, and the remedy. */
   readonly obstacle?: string;
 }
 

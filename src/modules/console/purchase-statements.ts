@@ -5,7 +5,7 @@ import type { Database } from '../../platform/database/database.js';
 import type { OrderTerms } from '../orders/purchase.js';
 import type { PricedTime } from '../quotes/direct-price.js';
 
-/** The terms, or the code of the refusal that is known already. A replay takes precedence over it. */
+/** The terms, or the code of a refusal. The database answers a replay even if a refusal is given. */
 type Judged<Terms> = { readonly terms: Terms } | { readonly refusal: string };
 
 interface Call<Terms> {
@@ -17,7 +17,7 @@ interface Call<Terms> {
   readonly judged: Judged<Terms>;
 }
 
-/** The function's answer. All members but `refusal` are null beside one. */
+/** The function's answer. All other members are null if `refusal` is set. */
 export interface MadePurchase {
   /** The code of a refusal; others are raised. */
   readonly refusal: string | null;
@@ -52,7 +52,7 @@ const EXTEND = {
     p_fee_limit => $15, p_fee_limit_capped => $16)`,
 };
 
-/** Satisfy the columns of an order that is refused. */
+/** Placeholders for the terms of a refused purchase. */
 const NO_FURTHER_PARTS = Array.from({ length: 9 }, () => null);
 const NO_ORDER = ['', 1, 1, 1, 1, 1, 1, 1, 1, null, null, null, ...NO_FURTHER_PARTS];
 const NO_TIME = [1, 1, 1, 1, null, 1, null, null, null];

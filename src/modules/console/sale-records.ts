@@ -35,7 +35,7 @@ export async function lastChainReading(on: Queryable): Promise<ChainReading | un
   return (await on.query<ChainReading>(CHAIN))[0];
 }
 
-/** With the ratio of stake to each resource, by which an order takes capacity of the pool. */
+/** Adds the ratios of stake to each resource. They give the stake that an order takes from the pool. */
 export interface RecordedFigures extends SaleFigures {
   readonly ratio: EnergyRatio;
   /** Undefined while the network's stake for bandwidth is unknown. */

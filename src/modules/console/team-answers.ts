@@ -51,7 +51,7 @@ export class TeamAnswers {
 
   async invite(
     place: Place,
-    who: { readonly email: string; readonly role: PersonRole },
+    invitee: { readonly email: string; readonly role: PersonRole },
     caller: ConsoleCaller,
   ): Promise<InvitedAnswer> {
     const consoleUrl = place.audience === 'merchant' ? this.config.merchantUrl : this.config.url;
@@ -61,30 +61,30 @@ export class TeamAnswers {
         'The link needs the URL of the merchant console. Set CONSOLE_MERCHANT_URL first.',
       );
     }
-    if (this.config.mail !== undefined) return this.inviteByMail(place, who, caller, consoleUrl);
+    if (this.config.mail !== undefined) return this.inviteByMail(place, invitee, caller, consoleUrl);
     // A link that an owner passes on proves nothing about the address; an operator vouches for the people they invite.
     const proof = caller.audience === 'operator' ? 'operator' : 'none';
-    const { invitation, token } = await this.invitations.invite(place, who, authorOf(caller), proof);
+    const { invitation, token } = await this.invitations.invite(place, invitee, authorOf(caller), proof);
     return { invitation: itemOf(invitation), mailed: false, link: linkOf(consoleUrl, token) };
   }
 
   /** Mails the link to the invited address only, so that opening it proves access to that mailbox. */
   private async inviteByMail(
     place: Place,
-    who: { readonly email: string; readonly role: PersonRole },
+    invitee: { readonly email: string; readonly role: PersonRole },
     caller: ConsoleCaller,
     consoleUrl: string,
   ): Promise<InvitedAnswer> {
-    if (await this.refusals.isRefused(who.email)) {
+    if (await this.refusals.isRefused(invitee.email)) {
       throw new ConsoleError(
         'CONFLICT',
         'The owner of this address has unsubscribed from our e-mails. Ask the operator for an invitation link.',
       );
     }
-    await this.guesses.countAddressMail(who.email, subjectOf(place));
-    const { invitation, token } = await this.invitations.invite(place, who, authorOf(caller), 'mail');
-    const outcome = await this.mails.invite(who.email, who.role, linkOf(consoleUrl, token));
-    if (outcome.kind === 'failed' && !outcome.isHeard) {
+    await this.guesses.countAddressMail(invitee.email, subjectOf(place));
+    const { invitation, token } = await this.invitations.invite(place, invitee, authorOf(caller), 'mail');
+    const outcome = await this.mails.invite(invitee.email, invitee.role, linkOf(consoleUrl, token));
+    if (outcome.kind === 'failed' && !outcome.isUncertain) {
       await this.invitations.revoke(place, invitation.id, authorOf(caller, 'the e-mail was not accepted'));
       throw new ConsoleError(
         'CONFLICT',

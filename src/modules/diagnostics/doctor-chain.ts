@@ -1,6 +1,6 @@
 /** The doctor's checks of the TRON nodes, the token and the pool's wallets on chain. Reads only. */
 import { addressToHex } from '../../platform/chain/address.js';
-import { NodeError, unlessOfNode } from '../../platform/chain/errors.js';
+import { NodeError, ignoreNodeError } from '../../platform/chain/errors.js';
 import type { History } from '../../platform/chain/history.js';
 import { keysInClear, nodeOptionsOf, type ConfiguredNode } from '../../platform/chain/configured-nodes.js';
 import { LAG_BLOCKS_MAX } from '../../platform/chain/node-pool.js';
@@ -79,7 +79,7 @@ export async function checkNodes({ chain }: Config, patienceMs: number): Promise
 
 /** Finds nodes that are too far behind the others to be asked. */
 async function compareHeads(nodes: readonly TronNode[]): Promise<DoctorFinding[]> {
-  const reads = await Promise.all(nodes.map((node) => node.readHead().catch(unlessOfNode)));
+  const reads = await Promise.all(nodes.map((node) => node.readHead().catch(ignoreNodeError)));
   const highest = Math.max(...reads.map((head) => head?.number ?? 0));
   return nodes.flatMap((node, index) => {
     const head = reads[index];

@@ -88,7 +88,7 @@ interface MailFailure {
   /** Including this one. */
   readonly failures: number;
   readonly againSec: number;
-  readonly isHeard: boolean;
+  readonly isUncertain: boolean;
 }
 
 /** The progress of a claim: an event's position, or the existing lines of the inbox. */
@@ -133,8 +133,11 @@ export class MailClaims {
     await this.database.query(SENT, [id, fence, position, noted]);
   }
 
-  async recordFailure({ id, fence }: MailClaim, { fault, failures, againSec, isHeard }: MailFailure): Promise<void> {
-    await this.database.query(FAILED, [id, fence, fault, againSec, isHeard, failures]);
+  async recordFailure(
+    { id, fence }: MailClaim,
+    { fault, failures, againSec, isUncertain }: MailFailure,
+  ): Promise<void> {
+    await this.database.query(FAILED, [id, fence, fault, againSec, isUncertain, failures]);
   }
 
   /** Gives up `count` events or lines. */

@@ -40,7 +40,7 @@ export type MailOutcome =
   | {
       readonly kind: 'failed';
       /** True if the server may have accepted it anyway. */
-      readonly isHeard: boolean;
+      readonly isUncertain: boolean;
       /** True if the server will refuse it again (5xx). */
       readonly isFinal: boolean;
       /** For display: without an address or the server's own text. */
@@ -55,7 +55,7 @@ export class Mailer {
   async send(mail: Mail): Promise<MailOutcome> {
     const { mail: settings } = this.config;
     if (settings === undefined) {
-      return { kind: 'failed', isHeard: false, isFinal: false, fault: 'no mail server is set up' };
+      return { kind: 'failed', isUncertain: false, isFinal: false, fault: 'no mail server is set up' };
     }
     const { server, from } = settings;
     const sockets: Socket[] = [];
@@ -86,9 +86,9 @@ export class Mailer {
       },
     });
     // The message is read to its end only after the server requested it.
-    let isSaid = false;
+    let isSent = false;
     transport.use('stream', ({ message }, done) => {
-      message.processFunc((input) => input.pipe(new PassThrough().once('end', () => (isSaid = true))));
+      message.processFunc((input) => input.pipe(new PassThrough().once('end', () => (isSent = true))));
       done();
     });
     try {
@@ -104,7 +104,7 @@ export class Mailer {
       await withDeadline(transport.sendMail(message), MAIL_MS, 'the mail server');
       return { kind: 'taken' };
     } catch (error) {
-      return failureOf(error, isSaid);
+      return failureOf(error, isSent);
     } finally {
       for (const socket of sockets) socket.destroy();
       transport.close();
@@ -113,12 +113,12 @@ export class Mailer {
 }
 
 /** Returns the failure for an error. A mail that was sent completely but not answered has an unknown outcome. */
-function failureOf(error: unknown, isSaid: boolean): MailOutcome {
+function failureOf(error: unknown, isSent: boolean): MailOutcome {
   const { responseCode: code } = error as NodemailerError;
   if (code === undefined) {
     const fault = 'the mail server did not accept it in time';
-    return { kind: 'failed', isHeard: isSaid, isFinal: false, fault };
+    return { kind: 'failed', isUncertain: isSent, isFinal: false, fault };
   }
   const fault = `${REFUSED} (${code.toString()})`;
-  return { kind: 'failed', isHeard: false, isFinal: code >= 500, fault };
+  return { kind: 'failed', isUncertain: false, isFinal: code >= 500, fault };
 }

@@ -1,7 +1,7 @@
 /** SQL that finds running rentals that lost energy by the reclaim of another rental of their receiver. */
 import { TOP_UP_LEGS_MAX } from '../../domain/order-state.js';
 
-/** Reclaims of rentals that ended together are weighed together, unless one of them takes longer. */
+/** Reclaims of one receiver are weighed together: included ones wait for others that are younger than this. */
 const TOGETHER_SEC = 60;
 
 /** The number of top-ups of energy of order `o`. */
@@ -9,8 +9,7 @@ export const TOP_UP_COUNT = `(SELECT count(*) FROM open_leg x WHERE x.order_id =
 
 /**
  * For each receiver with unweighed reclaims, the rental that carries its top-ups; the same rule as `carrierOf`. $3: the
- * chain time that the rental must outlast. Without a limit: a receiver that gets no more top-ups must take no other's
- * place.
+ * chain time that the rental must outlast. Has no LIMIT: receivers that get no more top-ups would fill it.
  */
 export const LOST = `SELECT c.* FROM (
     SELECT DISTINCT u.receive_address FROM reclaim_usage u JOIN open_chain_tx t ON t.id = u.tx_id

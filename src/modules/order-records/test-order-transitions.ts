@@ -60,13 +60,13 @@ const MOVES: Readonly<Record<TestMove, { readonly name: string; readonly text: s
   'set aside': {
     name: 'set_test_order_aside',
     text: `UPDATE open_orders SET status = 'unresolved', needs_attention = true, error_code = 'SUPPLIER_UNKNOWN',
-      error = 'The outcome is not known yet, as this test address simulates. It resolves by itself.',
+      error = 'This test address simulates an unknown outcome. The order resolves by itself.',
       play_at = ${LATER}, ${BY_CLAIM}`,
   },
   refund: {
     name: 'refund_test_order',
     text: `UPDATE open_orders SET status = 'refunded', settled = true, error_code = 'SUPPLIER_REFUSED',
-      error = 'It could not be delivered, as this test address plays it; the charge was returned.',
+      error = 'This test address simulates a failed delivery. The charge was returned.',
       play_at = ${LATER}, ${BY_CLAIM}`,
   },
   // A rental's next move is at its end, which an extension moves.

@@ -7,7 +7,7 @@ import { Injectable } from '@nestjs/common';
 import { DeadlineError, withDeadline } from '../../platform/support/clock.js';
 import { SolidBlocks } from '../../platform/blocks/solid-blocks.js';
 import type { Block } from '../../platform/chain/block.js';
-import { ChainUnavailableError, NodeError, unlessOfNode } from '../../platform/chain/errors.js';
+import { ChainUnavailableError, NodeError, ignoreNodeError } from '../../platform/chain/errors.js';
 import { History } from '../../platform/chain/history.js';
 import type { TronNode } from '../../platform/chain/node.js';
 import { solidHeightOf, type SolidHeight } from '../../platform/chain/solid-height.js';
@@ -76,7 +76,7 @@ export class SearchedBlocks {
         faults.push(error);
         // As in settlement, a node without history gives no evidence. `keeps` records the time since which the node
         // lacks it.
-        if (error.kind === 'unreadable') await this.history.keeps(node).catch(unlessOfNode);
+        if (error.kind === 'unreadable') await this.history.keeps(node).catch(ignoreNodeError);
       }
       if (agreeing.length === 2) return;
     }
@@ -91,7 +91,7 @@ export class SearchedBlocks {
     number: number,
     first: TronNode,
   ): Promise<{ readonly node: TronNode; readonly block: Block }> {
-    const block = await this.solid.block(first, number).catch(unlessOfNode);
+    const block = await this.solid.block(first, number).catch(ignoreNodeError);
     if (block !== undefined) return { node: first, block };
     return this.client.pool.ask('a solid block', async (node) => {
       const header = await solidHeaderOf(node, number);
@@ -122,7 +122,7 @@ export class SearchedBlocks {
   /** Returns this witness's transactions of the block; undefined if it lacks the block or does not answer. */
   private async outcomesAt(node: TronNode, block: Block): Promise<string | undefined> {
     const read = async (): Promise<Block | undefined> => {
-      const whole = await this.solid.block(node, block.number).catch(unlessOfNode);
+      const whole = await this.solid.block(node, block.number).catch(ignoreNodeError);
       if (whole !== undefined) return whole;
       const header = await solidHeaderOf(node, block.number);
       return header?.id === block.id ? node.blocks.contentOf('solid', header) : undefined;
@@ -159,7 +159,7 @@ async function hasThere(node: TronNode, block: Block, acts: readonly UnrecordedA
     throw new NodeError(node.name, 'unhealthy', `has no solid block ${block.number.toString()}`);
   if (header.id !== block.id) return false;
   // The block's content is better evidence than the node's index, which a node without history does not keep.
-  const same = await node.blocks.contentOf('solid', header).catch(unlessOfNode);
+  const same = await node.blocks.contentOf('solid', header).catch(ignoreNodeError);
   if (same?.isWhole === true) {
     const there = new Set(same.transactions.flatMap((tx) => (tx.succeeded ? tx.txid : [])));
     return acts.every(({ txid }) => there.has(txid));

@@ -1,4 +1,4 @@
-/** The signer's settings: one JSON file of wallets beside their key files, none of them readable by others. */
+/** The signer's settings. One JSON file lists the wallets; other users can read neither it nor the key files. */
 import { dirname, resolve } from 'node:path';
 import { isAddress } from '../../domain/base58-address.js';
 import { addressOfKey } from '../../platform/chain/keys.js';
@@ -45,7 +45,7 @@ const MEMBERS = [
 const WALLETS_MAX = 1000;
 const FILE_BYTES_MAX = 1024 * 1024;
 
-/** The range of a worker's setting (TRON_EXPIRATION_SEC) for the expiration of transactions. */
+/** The same range as the worker's TRON_EXPIRATION_SEC. */
 const EXPIRATION_MAX_SEC = { default: 300, min: 20, max: 3600 };
 
 /**
@@ -64,7 +64,7 @@ export function readSignerSettings(env: Readonly<Record<string, string | undefin
   try {
     list = JSON.parse(text);
   } catch (error) {
-    throw new SettingsError(`${walletsFile} is no JSON: ${messageOf(error)}`);
+    throw new SettingsError(`${walletsFile} is not JSON: ${messageOf(error)}`);
   }
   if (!Array.isArray(list) || list.length === 0 || list.length > WALLETS_MAX) {
     throw new SettingsError(`${walletsFile} must hold a list of 1 to ${WALLETS_MAX.toString()} wallets`);
@@ -87,7 +87,7 @@ export function readSignerSettings(env: Readonly<Record<string, string | undefin
   };
 }
 
-/** Reads what the worker reads: its setting of the same name may be in the same file. */
+/** Accepts the texts that the worker accepts, since both may read the same file of settings. */
 function readFlag(env: Readonly<Record<string, string | undefined>>, name: string): boolean {
   const text = env[name]?.trim().toLowerCase() ?? '';
   if (text === 'true' || text === '1') return true;
@@ -116,7 +116,7 @@ function readExpirationLimit(env: Readonly<Record<string, string | undefined>>):
 }
 
 function readWallet(entry: unknown, where: string, folder: string): SignerWallet {
-  if (typeof entry !== 'object' || entry === null) throw new SettingsError(`${where} is no object`);
+  if (typeof entry !== 'object' || entry === null) throw new SettingsError(`${where} must be an object`);
   const json = entry as Readonly<Record<string, unknown>>;
   const unknown = Object.keys(json).find((name) => !MEMBERS.includes(name));
   if (unknown !== undefined) throw new SettingsError(`${where}: unknown member ${unknown}`);

@@ -34,7 +34,7 @@ const REASON_CHARS_MAX = 300;
 function reasonsOf(faults: readonly unknown[]): string {
   const says = faults.slice(0, REASONS_MAX).map((fault) => (fault instanceof Error ? fault.message : String(fault)));
   if (faults.length > REASONS_MAX) says.push(`and ${(faults.length - REASONS_MAX).toString()} more`);
-  return says.join('; ').slice(0, REASONS_MAX * REASON_CHARS_MAX) || 'no node may be asked just now';
+  return says.join('; ').slice(0, REASONS_MAX * REASON_CHARS_MAX) || 'no node can be asked at present';
 }
 
 /** No configured node gave a usable answer. */
@@ -59,6 +59,6 @@ export function answersIn<T>(outcomes: readonly PromiseSettledResult<T>[], what:
 }
 
 /** Turns a NodeError into undefined, for callers that can use another node instead. Rethrows everything else. */
-export function unlessOfNode(error: unknown): undefined {
+export function ignoreNodeError(error: unknown): undefined {
   if (!(error instanceof NodeError)) throw error;
 }

@@ -15,7 +15,7 @@ import {
   type SignedAct,
 } from './block.js';
 import { Semaphore } from '../support/semaphore.js';
-import { NO_ANSWER, NodeError, unlessOfNode } from './errors.js';
+import { NO_ANSWER, NodeError, ignoreNodeError } from './errors.js';
 import { isJsonObject, type JsonObject } from './json.js';
 
 export type PortName = 'full' | 'solid';
@@ -201,7 +201,7 @@ export class NodeBlocks {
   }
 
   private async hasBlock(port: PortName, { number, id }: BlockHeader): Promise<boolean> {
-    return (await this.header(port, number).catch(unlessOfNode))?.id === id;
+    return (await this.header(port, number).catch(ignoreNodeError))?.id === id;
   }
 
   private async readWholeBlock(port: PortName, number: number): Promise<Block | undefined> {

@@ -1,5 +1,5 @@
 /** Determines the highest solid block that enough of the currently answering nodes have. */
-import { unlessOfNode } from './errors.js';
+import { ignoreNodeError } from './errors.js';
 import type { NodePool } from './node-pool.js';
 import type { TronNode } from './node.js';
 import { solidHeadOf } from './tron.client.js';
@@ -23,7 +23,7 @@ export async function solidHeightOf(pool: NodePool): Promise<SolidHeight> {
   const heads = await Promise.all(
     agreement.witnesses.map(async (witness) => {
       if (witness.witness === first.node.witness) return { ...first, witness };
-      const head = await solidHeadOf(witness).catch(unlessOfNode);
+      const head = await solidHeadOf(witness).catch(ignoreNodeError);
       return head === undefined ? [] : { node: witness, number: head.number, witness };
     }),
   );

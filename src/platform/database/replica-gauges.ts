@@ -19,12 +19,12 @@ export function watchReplica(registry: Registry, replica: Replica): void {
   addGauge(
     registry,
     'pg_replica_lag_seconds',
-    'Age of the oldest position not yet replayed. Up to 2 s mean nothing.',
+    'Age of the oldest position not yet replayed. Up to 2 s is normal.',
     () => replica.state.lagMs / 1000,
   );
   const reads = new Counter({
     name: 'pg_replica_reads_total',
-    help: 'Reads for the replica, by `answered_by` and, of the primary, `reason`: away, lags, behind (lacks rows already shown), fault (ended by the replay).',
+    help: 'Reads that a replica may answer, by `answered_by` and, for the primary, `reason`: away, lags, behind (lacks rows already shown), fault (ended by the replay).',
     labelNames: ['answered_by', 'reason'] as const,
     registers: [registry],
   });

@@ -64,27 +64,30 @@ it('authenticates if the server asks, and reveals nothing of it in a failure', a
   const good = await mailerTo(server.port, { user: 'energy', password: PASSWORD }).send(MAIL);
   expect([good, seen]).toEqual([{ kind: 'taken' }, ['energy', PASSWORD]]);
   const bad = await mailerTo(server.port, { user: 'energy', password: 'guess' }).send(MAIL);
-  expect(bad).toEqual({ kind: 'failed', isHeard: false, isFinal: true, fault: 'the mail server refused it (535)' });
+  expect(bad).toEqual({ kind: 'failed', isUncertain: false, isFinal: true, fault: 'the mail server refused it (535)' });
 });
 
 it('refuses a server whose certificate no authority confirms', async () => {
   const { key, cert } = newAuthority().issue(['localhost']);
   const server = await serving({ secure: true, key, cert });
-  expect(await mailerTo(server.port, { isSecure: true }).send(MAIL)).toMatchObject({ kind: 'failed', isHeard: false });
+  expect(await mailerTo(server.port, { isSecure: true }).send(MAIL)).toMatchObject({
+    kind: 'failed',
+    isUncertain: false,
+  });
   expect([server.asked(), server.mails.length]).toEqual([0, 0]);
 });
 
 it('uses no TLS only for a server of this machine', async () => {
   const server = await serving();
   const outcome = await mailerTo(server.port, { isLocal: false, user: 'energy', password: PASSWORD }).send(MAIL);
-  expect(outcome).toMatchObject({ kind: 'failed', isHeard: false });
+  expect(outcome).toMatchObject({ kind: 'failed', isUncertain: false });
   expect([server.asked(), server.mails.length]).toEqual([0, 0]);
 });
 
 it('distinguishes a permanent refusal, a temporary one, and an unheard mail', async () => {
   const server = await serving();
   server.mood = 'refuses';
-  const refused = { kind: 'failed', isHeard: false, fault: 'the mail server refused it (550)' };
+  const refused = { kind: 'failed', isUncertain: false, fault: 'the mail server refused it (550)' };
   expect(await mailerTo(server.port).send(MAIL)).toEqual({ ...refused, isFinal: true });
   server.mood = 'busy';
   const busy = { ...refused, fault: 'the mail server refused it (451)' };
@@ -92,12 +95,12 @@ it('distinguishes a permanent refusal, a temporary one, and an unheard mail', as
 });
 
 it.each(['dies', 'silent'] as const)(
-  'calls a mail heard if the server %s after receiving all of it, and waits no longer than its deadline',
+  'calls the outcome uncertain if the server %s after receiving all of it, and waits no longer than its deadline',
   async (mood) => {
     const server = await serving();
     server.mood = mood;
     const outcome = await mailerTo(server.port).send(MAIL);
-    expect(outcome).toMatchObject({ kind: 'failed', isHeard: true, isFinal: false });
+    expect(outcome).toMatchObject({ kind: 'failed', isUncertain: true, isFinal: false });
   },
   LIMIT_MS,
 );
@@ -106,5 +109,5 @@ it('fails if nothing listens', async () => {
   const { port, close } = await openMailServer();
   await close();
   const outcome = await mailerTo(port).send(MAIL);
-  expect(outcome).toMatchObject({ kind: 'failed', isHeard: false, isFinal: false });
+  expect(outcome).toMatchObject({ kind: 'failed', isUncertain: false, isFinal: false });
 });

@@ -140,7 +140,7 @@ export const PLANTED_IN_DOUBT: readonly PlantedBug[] = [
     name: 'the search never asks a node that shows nothing whether it keeps transactions',
     changes: one(
       'modules/reconciliation/searched-blocks.ts',
-      `if (error.kind === 'unreadable') await this.history.keeps(node).catch(unlessOfNode);`,
+      `if (error.kind === 'unreadable') await this.history.keeps(node).catch(ignoreNodeError);`,
       '',
     ),
     test: inTest(

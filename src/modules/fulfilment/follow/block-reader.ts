@@ -6,7 +6,7 @@
 import { Injectable } from '@nestjs/common';
 import { Counter } from 'prom-client';
 import type { Block, BlockHeader, BlockTransaction } from '../../../platform/chain/block.js';
-import { NodeError, unlessOfNode } from '../../../platform/chain/errors.js';
+import { NodeError, ignoreNodeError } from '../../../platform/chain/errors.js';
 import type { PortName } from '../../../platform/chain/node-blocks.js';
 import type { TronNode } from '../../../platform/chain/node.js';
 import { placeOf, signedActOf, solidPlaceOf, TronClient } from '../../../platform/chain/tron.client.js';
@@ -139,7 +139,7 @@ export class BlockReader {
     const nodes: { readonly node: TronNode; readonly witness: TronNode }[] = [];
     for (const witness of agreement.witnesses) {
       const node = this.client.pool.healthy().find((each) => each.witness === witness.witness);
-      const same = await node?.blocks.header(port, header.number).catch(unlessOfNode);
+      const same = await node?.blocks.header(port, header.number).catch(ignoreNodeError);
       if (node !== undefined && same?.id === header.id) nodes.push({ node, witness });
     }
     const found: BlockTransaction[] = [];
@@ -147,7 +147,7 @@ export class BlockReader {
       const look = port === 'full' ? placeOf : solidPlaceOf;
       const agreeing: TronNode[] = [];
       for (const { node, witness } of nodes) {
-        const place = await look(node, txid).catch(unlessOfNode);
+        const place = await look(node, txid).catch(ignoreNodeError);
         if (place?.blockNumber === header.number && place.succeeded) agreeing.push(witness);
         if (!agreement.suffices(agreeing)) continue;
         found.push({ txid, succeeded: true, signed: undefined });

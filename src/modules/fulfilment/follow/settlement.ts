@@ -6,7 +6,7 @@
 import { Injectable } from '@nestjs/common';
 import { majorityOf } from '../../../platform/chain/agreement.js';
 import type { BlockHead, BlockHeader } from '../../../platform/chain/block.js';
-import { NodeError, unlessOfNode } from '../../../platform/chain/errors.js';
+import { NodeError, ignoreNodeError } from '../../../platform/chain/errors.js';
 import { History } from '../../../platform/chain/history.js';
 import type { TronNode } from '../../../platform/chain/node.js';
 import { solidHeaderOf, solidHeadOf, solidPlaceOf, TronClient } from '../../../platform/chain/tron.client.js';
@@ -282,7 +282,7 @@ export class Settlement {
       await this.history.keeps(node);
       return [];
     } catch (error) {
-      unlessOfNode(error);
+      ignoreNodeError(error);
       this.log.warn(
         { node: node.name, block: header.number, fault: messageOf(error) },
         'failed to read a solid block from a node',

@@ -7,7 +7,7 @@
  */
 import { Injectable } from '@nestjs/common';
 import type { Block, BlockHead } from '../../../platform/chain/block.js';
-import { NodeError, unlessOfNode } from '../../../platform/chain/errors.js';
+import { NodeError, ignoreNodeError } from '../../../platform/chain/errors.js';
 import { History } from '../../../platform/chain/history.js';
 import type { TronNode } from '../../../platform/chain/node.js';
 import {
@@ -231,7 +231,7 @@ export class Proofs {
  * answer must not overrule that.
  */
 async function placeAtAny(nodes: readonly TronNode[], tx: ClaimedTx): Promise<TransactionPlace | undefined> {
-  const places = await Promise.all(nodes.map(async (node) => placeOf(node, tx.txid).catch(unlessOfNode)));
+  const places = await Promise.all(nodes.map(async (node) => placeOf(node, tx.txid).catch(ignoreNodeError)));
   return places.find((place) => place !== undefined);
 }
 
