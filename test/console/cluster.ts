@@ -7,7 +7,7 @@ import { EnergyClient } from '../../packages/sdk/src/index.js';
 import { freePort } from '../../packages/local/src/ports.js';
 import { startNode, type NodeProcess } from '../../packages/local/src/processes.js';
 import { until } from '../../packages/local/src/wait.js';
-import { localDepositXpub, World } from '../../packages/local/src/world.js';
+import { localDepositXpub, LocalService } from '../../packages/local/src/local-service.js';
 import { deriveSettings } from '../../src/platform/config/config.js';
 import type { Audience, PersonRole } from '../../src/domain/audience.js';
 import { Invitations, linkOf } from '../../src/modules/people/invitations.js';
@@ -42,7 +42,7 @@ interface Bought {
 }
 
 export interface ConsoleCluster {
-  readonly service: World;
+  readonly service: LocalService;
   readonly database: Database;
   readonly browser: Browser;
   /** Origins. */
@@ -73,7 +73,7 @@ export interface ConsoleCluster {
 
 export async function openCluster(): Promise<ConsoleCluster> {
   const [store, redis, hooksPort] = await Promise.all([createTestDatabase(), createTestRedis(), freePort()]);
-  const service = await World.start({
+  const service = await LocalService.start({
     blockMs: 300,
     solidLag: 4,
     durable: false,
@@ -185,7 +185,7 @@ export async function openCluster(): Promise<ConsoleCluster> {
 const originOf = (port: number): string => `http://localhost:${port.toString()}`;
 
 async function startConsole(
-  service: World,
+  service: LocalService,
   audience: Audience,
   ports: Readonly<Record<Audience, number>>,
   more: Readonly<Record<string, string>> = {},

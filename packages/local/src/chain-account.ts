@@ -1,4 +1,4 @@
-// A plain account on the local chain, and the transactions that set a world up. The node builds them; this code signs.
+// A plain account on the local chain, and the transactions that set a service up. The node builds them; this code signs.
 import { createHash, randomBytes } from 'node:crypto';
 import { addressToHex } from '../../../src/platform/chain/address.js';
 import { addressOfKey, signWithKey } from '../../../src/platform/chain/keys.js';

@@ -15,7 +15,7 @@ import { namedChainAccount, transferParameter, type ChainAccount } from './chain
 import { PROFILES } from './demo-plan.js';
 import { slotAfter, VALID_MS, type PastOrder, type PastPayment, type Timeline } from './demo-timeline.js';
 import { signedPayment } from './payment-bytes.js';
-import { localDepositXpub, PERMISSION_ID, type World } from './world.js';
+import { localDepositXpub, PERMISSION_ID, type LocalService } from './local-service.js';
 
 const BLOCK_MS = 3000;
 const MINE_LIMIT_MS = 60_000;
@@ -93,18 +93,18 @@ interface MadeBlock {
  * Mines the blocks up to `endMs`. `depositAddresses` is indexed by project. Throws if the chain refuses a transaction.
  */
 export async function putOnChain(
-  world: World,
+  service: LocalService,
   { orders, payments }: Timeline,
   endMs: number,
   depositAddresses: readonly (string | undefined)[],
 ): Promise<PastOnChain> {
-  const past = new Past(world, await headOf(world));
+  const past = new Past(service, await headOf(service));
   const signed = {
     deliveries: new Map(orders.map((order) => [order, past.delivery(order)])),
     reclaims: new Map(orders.filter(({ reclaimedMs }) => reclaimedMs !== undefined).map((o) => [o, past.reclaim(o)])),
     payments: new Map(payments.map((payment) => [payment, past.payment(payment, depositAddresses[payment.project])])),
   };
-  const blocks = await mine(world, [...past.fundings(), ...past.acts], endMs);
+  const blocks = await mine(service, [...past.fundings(), ...past.acts], endMs);
   const included = new Map<string, Place>();
   for (const { block, acts, fees } of blocks) {
     for (const [index, { transaction }] of acts.entries())
@@ -153,7 +153,7 @@ class Past {
   readonly acts: Act[] = [];
 
   constructor(
-    private readonly world: World,
+    private readonly service: LocalService,
     readonly reference: BlockHead,
   ) {}
 
@@ -161,7 +161,7 @@ class Past {
   delivery(order: PastOrder): PastTransaction | undefined {
     const { wallet, receiver, amountSun, createdMs, deliveredMs, energy } = order;
     if (PROFILES[order.project]?.isTest === true) return undefined;
-    const { activationWallet } = this.world;
+    const { activationWallet } = this.service;
     const owner = energy === undefined ? activationWallet : this.walletAt(wallet);
     const action: ChainAction =
       energy === undefined
@@ -192,7 +192,7 @@ class Past {
     const treasury = treasuries[project];
     if (onChain === undefined || treasury === undefined) return undefined;
     if (to === undefined) throw new Error('a project without a deposit address is paid for');
-    const token = PROFILES[project]?.paysIn === 'USDT' ? this.world.token : undefined;
+    const token = PROFILES[project]?.paysIn === 'USDT' ? this.service.token : undefined;
     const transaction = this.paid(treasury, to, onChain.amount, { token, atMs: onChain.paidMs });
     return { ...transaction, from: treasury.address };
   }
@@ -203,10 +203,10 @@ class Past {
    */
   fundings(): readonly Act[] {
     const before = this.acts.splice(0);
-    const [alice] = this.world.accounts;
-    if (alice === undefined) throw new Error('the world has test accounts');
+    const [alice] = this.service.accounts;
+    if (alice === undefined) throw new Error('the service has test accounts');
     const atMs = slotAfter(this.reference.timestampMs + FUNDED_MS);
-    for (const { address } of treasuries) this.paid(alice, address, TREASURY_USDT, { token: this.world.token, atMs });
+    for (const { address } of treasuries) this.paid(alice, address, TREASURY_USDT, { token: this.service.token, atMs });
     const made = this.acts.splice(0);
     this.acts.push(...before);
     return made;
@@ -238,8 +238,8 @@ class Past {
   }
 
   private walletAt(place: number | undefined) {
-    const wallet = this.world.poolWallets[place ?? 0];
-    if (wallet === undefined) throw new Error('the world has its pool wallets');
+    const wallet = this.service.poolWallets[place ?? 0];
+    if (wallet === undefined) throw new Error('the service has its pool wallets');
     return wallet;
   }
 }
@@ -253,8 +253,8 @@ function bytesOf(address: string): Buffer {
   return bytes;
 }
 
-async function headOf(world: World): Promise<BlockHead> {
-  const block = (await world.wallet.post('wallet/getnowblock', {})) as {
+async function headOf(service: LocalService): Promise<BlockHead> {
+  const block = (await service.wallet.post('wallet/getnowblock', {})) as {
     readonly blockID: string;
     readonly block_header: { readonly raw_data: { readonly number: number; readonly timestamp: number } };
   };
@@ -263,13 +263,13 @@ async function headOf(world: World): Promise<BlockHead> {
 }
 
 /** Mines, in one request, a block for each time at which something happened, then empty blocks up to `endMs`. */
-async function mine(world: World, acts: readonly Act[], endMs: number) {
+async function mine(service: LocalService, acts: readonly Act[], endMs: number) {
   const bySlot = new Map<number, Act[]>();
   for (const act of acts) bySlot.set(act.slotMs, [...(bySlot.get(act.slotMs) ?? []), act]);
   const slots = [...bySlot].sort(([a], [b]) => a - b);
   const lastMs = slotAfter(endMs);
   for (let left = LAST_BLOCKS - 1; left >= 0; left -= 1) slots.push([lastMs - left * BLOCK_MS, []]);
-  const answer = await fetch(`${world.controlUrl}/mine`, {
+  const answer = await fetch(`${service.controlUrl}/mine`, {
     method: 'POST',
     body: JSON.stringify({
       blocks: slots.map(([timestamp, each]) => ({

@@ -22,7 +22,7 @@ import { AUDIENCES, type Audience } from '../../../src/domain/audience.js';
 import { reasonOf } from '../../../src/domain/errors.js';
 import { ConsoleBrowser, type Credentials } from './console-browser.js';
 import { freePort } from './ports.js';
-import type { World } from './world.js';
+import type { LocalService } from './local-service.js';
 
 const LINK_LIFE_MS = 3_600_000;
 const PASSWORD_BYTES = 24;
@@ -63,24 +63,24 @@ export class DemoConsoles {
   private readonly links = new Map<LinkPurpose, Link>();
 
   private constructor(
-    private readonly world: World,
+    private readonly service: LocalService,
     readonly origins: Readonly<Record<Audience, string>>,
     private readonly server: Server,
   ) {}
 
   /** Starts both consoles and the link server. Links work only after `signUp`. */
-  static async start(world: World, env: NodeJS.ProcessEnv = {}): Promise<DemoConsoles> {
+  static async start(service: LocalService, env: NodeJS.ProcessEnv = {}): Promise<DemoConsoles> {
     const [merchant, operator] = [await freePort(), await freePort()].map((port) => `http://127.0.0.1:${port}`);
     const origins = { merchant: merchant ?? '', operator: operator ?? '' };
     const server = createServer();
-    const consoles = new DemoConsoles(world, origins, server);
+    const consoles = new DemoConsoles(service, origins, server);
     server.on('request', (request: IncomingMessage, response: ServerResponse) => {
       void consoles.answer(request, response);
     });
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     const links = { CONSOLE_MERCHANT_URL: origins.merchant, ...env };
-    await Promise.all(AUDIENCES.map((audience) => world.startConsole(audience, origins[audience], links)));
+    await Promise.all(AUDIENCES.map((audience) => service.startConsole(audience, origins[audience], links)));
     return consoles;
   }
 
@@ -89,7 +89,7 @@ export class DemoConsoles {
     const [first, ...others] = projects;
     const invite = async (audience: Audience, ...whom: readonly string[]): Promise<string> => {
       const [email, url] = [EMAILS[audience], this.origins[audience]];
-      const { link } = await this.world.cli('console', 'invite', '--email', email, '--url', url, ...whom);
+      const { link } = await this.service.cli('console', 'invite', '--email', email, '--url', url, ...whom);
       return new URL(String(link)).hash.slice(1);
     };
     const join = async (audience: Audience, token: string): Promise<Credentials> => {

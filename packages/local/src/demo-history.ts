@@ -12,7 +12,7 @@ import { DAY_MS, planOrders, PROFILES } from './demo-plan.js';
 import { refusedRows, rowsOf, type Places, type Row } from './demo-rows.js';
 import { timelineOf, type SaleTerms, type Timeline } from './demo-timeline.js';
 import { until } from './wait.js';
-import type { World } from './world.js';
+import type { LocalService } from './local-service.js';
 
 export const HISTORY_DAYS = 30;
 const SEED = 20_260;
@@ -30,23 +30,23 @@ export interface DemoHistory {
 
 /**
  * Creates the history of `first`, the demo's own project, and of the other projects, up to now. Runs before API and
- * worker start, on a world that began HISTORY_DAYS ago with PAST_ACCOUNTS.
+ * worker start, on a service that began HISTORY_DAYS ago with PAST_ACCOUNTS.
  */
-export async function makeHistory(world: World, first: string, seed = SEED): Promise<DemoHistory> {
-  const client = new pg.Client({ connectionString: world.databaseUrl });
+export async function makeHistory(service: LocalService, first: string, seed = SEED): Promise<DemoHistory> {
+  const client = new pg.Client({ connectionString: service.databaseUrl });
   await client.connect();
   try {
-    const startMs = await world.wallet.headTime();
-    const projects = await addProjects(client, world, first);
-    await world.cli('deposits', 'use-account');
+    const startMs = await service.wallet.headTime();
+    const projects = await addProjects(client, service, first);
+    await service.cli('deposits', 'use-account');
     const endMs = Date.now();
     const times = { seed, startMs, endMs };
-    const terms = await termsOf(client, world);
+    const terms = await termsOf(client, service);
     const timeline = timelineOf(planOrders(seed, startMs, endMs), terms, times);
     const addresses = await depositAddressesOf(client, projects);
-    const chain = await putOnChain(world, timeline, endMs, addresses);
+    const chain = await putOnChain(service, timeline, endMs, addresses);
     await client.query('BEGIN');
-    const places = await placesOf(client, world, { timeline, projects, addresses });
+    const places = await placesOf(client, service, { timeline, projects, addresses });
     await write(client, { timeline, chain, places, terms }, times);
     await client.query('COMMIT');
     const { orders } = timeline;
@@ -57,8 +57,8 @@ export async function makeHistory(world: World, first: string, seed = SEED): Pro
 }
 
 /** Waits until the worker has numbered every past event. A webhook created earlier would receive the remaining ones. */
-export async function untilNumbered(world: World): Promise<void> {
-  const client = new pg.Client({ connectionString: world.databaseUrl });
+export async function untilNumbered(service: LocalService): Promise<void> {
+  const client = new pg.Client({ connectionString: service.databaseUrl });
   await client.connect();
   try {
     const isDone = async (): Promise<true | undefined> =>
@@ -73,8 +73,8 @@ const UNNUMBERED = `SELECT FROM event WHERE position IS NULL AND type IS NOT NUL
 const NUMBERING_LIMIT_MS = 60_000;
 
 /** Creates the projects other than the first, with keys that are not kept. */
-async function addProjects(client: pg.Client, world: World, first: string): Promise<readonly string[]> {
-  const sealer = new Sealer({ current: sealKey(Buffer.from(world.masterKey, 'base64'), 'api-key') });
+async function addProjects(client: pg.Client, service: LocalService, first: string): Promise<readonly string[]> {
+  const sealer = new Sealer({ current: sealKey(Buffer.from(service.masterKey, 'base64'), 'api-key') });
   const others = PROFILES.slice(1).map(({ name, isTest }) => {
     const id = randomUUID();
     const sealed = sealer.seal(Buffer.from(randomBytes(32).toString('hex')), id);
@@ -98,9 +98,9 @@ const defaultsOfProject = () => ({
   updated_at: new Date().toISOString(),
 });
 
-async function termsOf(client: pg.Client, world: World): Promise<SaleTerms> {
-  const resources = await world.wallet.post('wallet/getaccountresource', {
-    address: world.bank.address,
+async function termsOf(client: pg.Client, service: LocalService): Promise<SaleTerms> {
+  const resources = await service.wallet.post('wallet/getaccountresource', {
+    address: service.bank.address,
     visible: true,
   });
   const { rows } = await client.query<{ duration_max_sec: number; sun_per_energy: string }>(
@@ -113,7 +113,7 @@ async function termsOf(client: pg.Client, world: World): Promise<SaleTerms> {
       durationMaxSec: row.duration_max_sec,
       sunPerEnergy: BigInt(row.sun_per_energy),
     })),
-    stakesSun: world.poolStakesTrx.map((trx) => BigInt(trx) * SUN_PER_TRX),
+    stakesSun: service.poolStakesTrx.map((trx) => BigInt(trx) * SUN_PER_TRX),
     rateE8: 30_000_000n,
   };
 }
@@ -127,7 +127,7 @@ async function depositAddressesOf(client: pg.Client, projects: readonly string[]
 
 async function placesOf(
   client: pg.Client,
-  world: World,
+  service: LocalService,
   given: {
     readonly timeline: Timeline;
     readonly projects: readonly string[];
@@ -142,12 +142,12 @@ async function placesOf(
   };
   const { orders, payments } = given.timeline;
   return {
-    token: world.token,
-    node: new URL(world.fullUrls[0] ?? '').host,
+    token: service.token,
+    node: new URL(service.fullUrls[0] ?? '').host,
     projects: given.projects,
     depositAddresses: given.addresses,
-    poolWallets: world.poolWallets.map(({ address }) => walletOf(address)),
-    activationWallet: walletOf(world.activationWallet.address),
+    poolWallets: service.poolWallets.map(({ address }) => walletOf(address)),
+    activationWallet: walletOf(service.activationWallet.address),
     orderIds: await idsOf(client, 'orders', orders.length),
     legIds: await idsOf(client, 'leg', orders.length),
     transactionIds: await idsOf(client, 'chain_tx', orders.length * 2),

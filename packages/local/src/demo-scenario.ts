@@ -5,7 +5,7 @@ import type { Arrival, DemoReceiver } from './demo-receiver.js';
 import type { Screen } from './screen.js';
 import { until } from './wait.js';
 import { newChainAccount, type ChainAccount } from './chain-account.js';
-import type { World } from './world.js';
+import type { LocalService } from './local-service.js';
 
 const DELIVERY_LIMIT_MS = 60_000;
 const RENTAL_SEC = 300;
@@ -45,7 +45,7 @@ export class DemoScenario {
   private readonly shown = new Set<Arrival>();
 
   constructor(
-    private readonly world: World,
+    private readonly service: LocalService,
     private readonly actors: Actors,
     private readonly client: EnergyClient,
     private readonly receiver: DemoReceiver,
@@ -55,7 +55,7 @@ export class DemoScenario {
   /** Pays `tokens` units of the token to the project's deposit address and returns the receipt of its block. */
   async payIn(tokens: bigint): Promise<Body> {
     const { address } = await this.client.account.depositAddress();
-    return this.world.wallet.transferToken(this.world.token, this.actors.sender, address, tokens, FEE_LIMIT_SUN);
+    return this.service.wallet.transferToken(this.service.token, this.actors.sender, address, tokens, FEE_LIMIT_SUN);
   }
 
   /** Runs the scenario. Calls `meanwhile` in the idle time before the rental ends. */
@@ -64,10 +64,10 @@ export class DemoScenario {
     this.screen.title('A merchant is about to send USDT and rents the energy for it');
     await this.webhook();
     const quote = await this.quote(sender.address);
-    const before = await this.world.wallet.energyOf(sender.address);
+    const before = await this.service.wallet.energyOf(sender.address);
     const order = await this.order(quote);
     const delivered = await this.delivery(order);
-    const after = await this.world.wallet.energyOf(sender.address);
+    const after = await this.service.wallet.energyOf(sender.address);
     this.screen.detail('energy on chain', `${grouped(before.limit)} before, ${grouped(after.limit)} now`);
     check(after.limit - before.limit >= Number(order.energy), 'the energy arrived', after);
     await this.events(
@@ -167,8 +167,8 @@ export class DemoScenario {
   private async transfer(quote: Quote): Promise<void> {
     const { sender, recipient } = this.actors;
     this.screen.request('the sender transfers 25 tokens on chain');
-    const receipt = await this.world.wallet.transferToken(
-      this.world.token,
+    const receipt = await this.service.wallet.transferToken(
+      this.service.token,
       sender,
       recipient.address,
       TOKENS,
@@ -228,8 +228,8 @@ export class DemoScenario {
     const first = await this.usable(recipient.address, KEPT);
     this.screen.done(`${grouped(first)} energy available`);
     this.screen.request('the address sends a token on chain');
-    const receipt = await this.world.wallet.transferToken(
-      this.world.token,
+    const receipt = await this.service.wallet.transferToken(
+      this.service.token,
       recipient,
       sender.address,
       1_000_000n,
@@ -254,7 +254,7 @@ export class DemoScenario {
   private async usable(address: string, atLeast: number): Promise<number> {
     return until(
       async () => {
-        const { limit, used } = await this.world.wallet.energyOf(address);
+        const { limit, used } = await this.service.wallet.energyOf(address);
         const { open_order: open } = await this.client.autoDelegations.get(address);
         return limit - used >= atLeast && open === undefined ? limit - used : undefined;
       },
@@ -304,7 +304,7 @@ export class DemoScenario {
     check(done.ends_at === delivered.ends_at, 'the end did not move', done);
     this.screen.done(`reclaimed ${lateMs / 1000} s after its end, by the chain's clock`);
     this.screen.detail('transaction', text(done.delegations?.[0]?.reclaim_txid));
-    const left = await this.world.wallet.energyOf(this.actors.sender.address);
+    const left = await this.service.wallet.energyOf(this.actors.sender.address);
     this.screen.detail('energy on chain', grouped(left.limit));
   }
 
@@ -339,7 +339,7 @@ export class DemoScenario {
     // UTC midnight may have passed since the first order.
     const [from, to] = [this.beganAt, new Date()].map((at) => at.toISOString().slice(0, 10)) as [string, string];
     this.screen.request(`cli report --from ${from} --to ${to}  what the operator earned`);
-    const report = await this.world.cli('report', '--from', from, '--to', to);
+    const report = await this.service.cli('report', '--from', from, '--to', to);
     const total = report['total'] as Body;
     check(Number(total['revenue_credits']) > 0, 'the report has what was sold', report);
     await this.tick();
@@ -367,7 +367,7 @@ export class DemoScenario {
   }
 
   private async tick(): Promise<void> {
-    this.screen.setChainTime(await this.world.wallet.headTime());
+    this.screen.setChainTime(await this.service.wallet.headTime());
   }
 }
 

@@ -18,7 +18,7 @@ import { DemoScenario, arrivalText, type Actors } from './demo-scenario.js';
 import { Merchant } from './merchant.js';
 import { freePort, isFree } from './ports.js';
 import { Screen } from './screen.js';
-import { World } from './world.js';
+import { LocalService } from './local-service.js';
 
 /** Large enough that most of the stake is always free. */
 const POOL_STAKES_TRX = [1_200_000, 600_000];
@@ -83,26 +83,26 @@ interface Served {
   readonly projects: readonly string[];
 }
 
-async function serve(world: World, screen: Screen): Promise<Served> {
+async function serve(service: LocalService, screen: Screen): Promise<Served> {
   const [profile] = PROFILES;
-  const project = await world.cli('project', 'create', '--name', profile?.name ?? '');
+  const project = await service.cli('project', 'create', '--name', profile?.name ?? '');
   screen.step('a project, created with the operator’s CLI');
-  await world.cli(
+  await service.cli(
     ...['price', 'set-bandwidth', '--duration-max', BANDWIDTH_SEC_MAX.toString()],
     ...['--sun-per-bandwidth', BANDWIDTH_PRICE_SUN.toString()],
   );
   const merchantId = String(project['merchant']);
   const [{ projects, orders, transactions }, api] = await Promise.all([
-    makeHistory(world, merchantId),
-    world.startApi(await portFor()),
-    world.startSender(),
+    makeHistory(service, merchantId),
+    service.startApi(await portFor()),
+    service.startSender(),
   ]);
   screen.step(
     `a month of history: ${orders.toString()} orders of ${projects.length.toString()} projects, ` +
       `${transactions.toString()} transactions on the chain`,
   );
-  await world.startWorker();
-  await untilNumbered(world);
+  await service.startWorker();
+  await untilNumbered(service);
   screen.step(`the API is listening at ${api.baseUrl}; worker and sender run beside it`);
   const merchant = new Merchant(api.baseUrl, merchantId, String(project['api_key']));
   return { merchant, projects: projects.filter((_, place) => isOfOwner(place)) };
@@ -116,7 +116,7 @@ const isOfOwner = (place: number): boolean => place === 0 || PROFILES[place]?.is
  * owner can create.
  */
 async function openConsoles(
-  world: World,
+  service: LocalService,
   apiUrl: string,
   projects: readonly string[],
   screen: Screen,
@@ -127,28 +127,31 @@ async function openConsoles(
     );
     return undefined;
   }
-  const consoles = await DemoConsoles.start(world, { API_URL: apiUrl });
+  const consoles = await DemoConsoles.start(service, { API_URL: apiUrl });
   await consoles.signUp(projects);
   screen.step('both consoles are running, for merchants and for operators, each with an account');
   return consoles;
 }
 
-function whereEverythingIs(world: World, merchant: Merchant): string {
+function whereEverythingIs(service: LocalService, merchant: Merchant): string {
   return `${JSON.stringify(
     {
       pid: process.pid,
-      master_key: world.masterKey,
+      master_key: service.masterKey,
       base_url: merchant.baseUrl,
       merchant: merchant.id,
       api_key: merchant.apiKey,
-      database_url: world.databaseUrl,
-      redis_url: world.redisUrl,
-      tron_full_node_url: world.fullUrls[0],
-      tron_solidity_node_url: world.solidUrls[0],
-      devnet_control_url: world.controlUrl,
-      token_contract: world.token,
-      pool_wallet: world.poolWallets[0]?.address,
-      accounts: world.accounts.map(({ address, privateKey }) => ({ address, private_key: privateKey.toString('hex') })),
+      database_url: service.databaseUrl,
+      redis_url: service.redisUrl,
+      tron_full_node_url: service.fullUrls[0],
+      tron_solidity_node_url: service.solidUrls[0],
+      devnet_control_url: service.controlUrl,
+      token_contract: service.token,
+      pool_wallet: service.poolWallets[0]?.address,
+      accounts: service.accounts.map(({ address, privateKey }) => ({
+        address,
+        private_key: privateKey.toString('hex'),
+      })),
     },
     null,
     2,
@@ -156,8 +159,8 @@ function whereEverythingIs(world: World, merchant: Merchant): string {
 }
 
 /** Returns the settings of the operator's commands, and of `listen` for the demo's project, for a shell to read. */
-function settingsOfCommands(world: World, { baseUrl, id, apiKey }: Merchant): string {
-  const settings: NodeJS.ProcessEnv = { ...world.commandEnv, BASE_URL: baseUrl, MERCHANT: id, API_KEY: apiKey };
+function settingsOfCommands(service: LocalService, { baseUrl, id, apiKey }: Merchant): string {
+  const settings: NodeJS.ProcessEnv = { ...service.commandEnv, BASE_URL: baseUrl, MERCHANT: id, API_KEY: apiKey };
   return Object.entries(settings)
     .flatMap(([name, value]) => (value === undefined ? [] : [`${name}='${value.replaceAll("'", String.raw`'\''`)}'\n`]))
     .join('');
@@ -195,25 +198,25 @@ function showConsoles(consoles: DemoConsoles, screen: Screen): void {
   };
 }
 
-function showHowToGoOn(world: World, merchant: Merchant, screen: Screen): void {
+function showHowToGoOn(service: LocalService, merchant: Merchant, screen: Screen): void {
   screen.title('Use it yourself');
   screen.plain(`  Merchant ID   ${merchant.id}`);
   screen.plain(`  API key       ${merchant.apiKey}`);
   screen.plain(`  Base URL      ${merchant.baseUrl}  (docs at /docs)`);
-  screen.plain(`  TRON node     ${world.fullUrls[0] ?? ''}`);
+  screen.plain(`  TRON node     ${service.fullUrls[0] ?? ''}`);
   screen.plain('\n  A signed quote request to paste:\n');
-  screen.plain(merchant.curl('/v1/quotes', { receive_address: world.accounts[2]?.address, duration_sec: 600 }));
+  screen.plain(merchant.curl('/v1/quotes', { receive_address: service.accounts[2]?.address, duration_sec: 600 }));
   screen.plain('\n  For your own programs (docs/first-order.md), with events on your own server:\n');
   screen.plain(`export BASE_URL=${merchant.baseUrl}`);
   screen.plain(`export MERCHANT=${merchant.id}`);
   screen.plain(`export API_KEY=${merchant.apiKey}`);
-  screen.plain(`export RECEIVER=${world.accounts[2]?.address ?? ''}`);
+  screen.plain(`export RECEIVER=${service.accounts[2]?.address ?? ''}`);
   screen.plain(`export NEW_WALLET=${newChainAccount().address}`);
   screen.plain('npm run -s cli -- listen --forward-to http://localhost:4000/hooks');
 }
 
-function actorsOf(world: World): Actors {
-  const [sender, recipient, treasury] = world.moreAccounts;
+function actorsOf(service: LocalService): Actors {
+  const [sender, recipient, treasury] = service.moreAccounts;
   if (sender === undefined || recipient === undefined || treasury === undefined)
     throw new Error('accounts are missing');
   return { sender, recipient, treasury };
@@ -229,8 +232,8 @@ async function outcomeOf(run: Promise<void>): Promise<'shown' | { readonly reaso
   }
 }
 
-async function startWorld(options: DemoOptions, receiver: DemoReceiver, screen: Screen): Promise<World> {
-  return World.start({
+async function startLocalService(options: DemoOptions, receiver: DemoReceiver, screen: Screen): Promise<LocalService> {
+  return LocalService.start({
     blockMs: options.blockMs,
     solidLag: 19,
     durable: true,
@@ -279,31 +282,31 @@ async function main(): Promise<number> {
   screen.title('Starting Postgres, Redis, a local TRON chain, API, worker and sender');
   screen.plain('(left: seconds since the start, then the time of the chain: 3 s a block)');
   const receiver = await DemoReceiver.start('order.delivered');
-  const world = await startWorld(options, receiver, screen);
+  const service = await startLocalService(options, receiver, screen);
   isServing = true;
   // Keeps the process alive: the children's handles do not.
   const hold = setInterval(() => undefined, 60_000);
   let consoles: DemoConsoles | undefined;
   try {
     const ended = options.once ? 1 : 0;
-    const served = await Promise.race([serve(world, screen), interrupted]);
+    const served = await Promise.race([serve(service, screen), interrupted]);
     if (served === undefined) return ended;
     const { merchant, projects } = served;
-    if (options.env !== undefined) await writeWhole(options.env, settingsOfCommands(world, merchant));
-    if (options.json !== undefined) await writeWhole(options.json, whereEverythingIs(world, merchant));
+    if (options.env !== undefined) await writeWhole(options.env, settingsOfCommands(service, merchant));
+    if (options.json !== undefined) await writeWhole(options.json, whereEverythingIs(service, merchant));
     const { baseUrl, id, apiKey } = merchant;
     const client = new EnergyClient({ baseUrl, merchant: id, apiKey, retries: START_RETRIES });
     const meanwhile = async (): Promise<void> => {
-      consoles = await openConsoles(world, baseUrl, projects, screen);
+      consoles = await openConsoles(service, baseUrl, projects, screen);
     };
-    const scenario = new DemoScenario(world, actorsOf(world), client, receiver, screen);
+    const scenario = new DemoScenario(service, actorsOf(service), client, receiver, screen);
     const outcome = await Promise.race([outcomeOf(scenario.run(meanwhile)), interrupted]);
     if (outcome === undefined) return ended;
     if (outcome !== 'shown') screen.failure(outcome.reason);
     if (options.once) return outcome === 'shown' ? 0 : 1;
     if (outcome !== 'shown') screen.plain('\n  The demonstration stopped at this step; the service keeps running.');
     if (consoles === undefined) await meanwhile();
-    showHowToGoOn(world, merchant, screen);
+    showHowToGoOn(service, merchant, screen);
     if (consoles !== undefined) {
       consoles.payment = { project: id, pay: () => scenario.payIn(PAID_BY_LINK).then(() => undefined) };
       showConsoles(consoles, screen);
@@ -317,7 +320,7 @@ async function main(): Promise<number> {
     return 1;
   } finally {
     consoles?.close();
-    await world.stop();
+    await service.stop();
     receiver.close();
     clearInterval(hold);
   }

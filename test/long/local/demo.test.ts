@@ -15,7 +15,7 @@ import { DemoScenario } from '../../../packages/local/src/demo-scenario.js';
 import { freePort } from '../../../packages/local/src/ports.js';
 import { Screen } from '../../../packages/local/src/screen.js';
 import { until } from '../../../packages/local/src/wait.js';
-import { World } from '../../../packages/local/src/world.js';
+import { LocalService } from '../../../packages/local/src/local-service.js';
 import { EnergyClient } from '../../../packages/sdk/src/index.js';
 import { readConfig } from '../../../src/platform/config/config.js';
 import type { Audience } from '../../../src/domain/audience.js';
@@ -32,7 +32,7 @@ const START_LIMIT_MS = 240_000;
 const VERIFY_LIMIT_MS = 120_000;
 let store: TestDatabase;
 let redis: Awaited<ReturnType<typeof createTestRedis>>;
-let service: World;
+let service: LocalService;
 let database: Database;
 let history: DemoHistory;
 let consoles: DemoConsoles;
@@ -42,7 +42,7 @@ let merchantServer: DemoReceiver;
 
 beforeAll(async () => {
   [store, redis] = await Promise.all([createTestDatabase(), createTestRedis()]);
-  service = await World.start({
+  service = await LocalService.start({
     blockMs: 300,
     solidLag: 19,
     durable: false,

@@ -5,7 +5,7 @@ import type { INestApplicationContext } from '@nestjs/common';
 import type autocannon from 'autocannon';
 import { freePort } from '../../../packages/local/src/ports.js';
 import { startNode } from '../../../packages/local/src/processes.js';
-import { World } from '../../../packages/local/src/world.js';
+import { LocalService } from '../../../packages/local/src/local-service.js';
 import { addressFromBytes } from '../../../src/platform/chain/address.js';
 import type { Credits } from '../../../src/domain/units.js';
 import type { BareSettings } from './bare-server.js';
@@ -81,7 +81,7 @@ class Stores {
 
 export class BenchCluster {
   private constructor(
-    readonly service: World,
+    readonly service: LocalService,
     readonly parts: INestApplicationContext,
     readonly tenants: readonly Tenant[],
     readonly apiUrl: string,
@@ -104,7 +104,7 @@ export class BenchCluster {
     const receivers = Array.from({ length: options.receivers ?? 0 }, () =>
       addressFromBytes(Buffer.concat([Buffer.of(0x41), randomBytes(20)])),
     );
-    const service = await World.start({
+    const service = await LocalService.start({
       ...(receivers.length > 0 && {
         past: { fromMs: Date.now(), accounts: receivers.map((address) => ({ address, trx: 1 })) },
       }),

@@ -8,7 +8,7 @@ import { figure } from './measure.js';
 import { autoDelegationRows, refillRow } from './rows-auto-delegations.js';
 import { millionRows } from './million.js';
 import { CONSOLE_CREDITS, consoleRows, FULL_PACE, QUICK_PACE } from './rows-consoles.js';
-import { localDepositXpub } from '../../../packages/local/src/world.js';
+import { localDepositXpub } from '../../../packages/local/src/local-service.js';
 import { eventRows } from './rows-events.js';
 import { lifeRows } from './rows-life.js';
 import { depositRows } from './rows-deposits.js';

@@ -2,9 +2,9 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { sleep } from '../../../src/platform/support/clock.js';
-import type { World } from '../../../packages/local/src/world.js';
+import type { LocalService } from '../../../packages/local/src/local-service.js';
 
-export type ServiceProcess = Awaited<ReturnType<World['startWorker']>>;
+export type ServiceProcess = Awaited<ReturnType<LocalService['startWorker']>>;
 
 const KILLED = 137;
 const run = promisify(execFile);

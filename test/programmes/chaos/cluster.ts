@@ -20,7 +20,7 @@ import { freePort } from '../../../packages/local/src/ports.js';
 import { startPostgres, type Postgres } from '../../../packages/local/src/postgres.js';
 import { startRedis, type RedisServer } from '../../../packages/local/src/redis.js';
 import { until } from '../../../packages/local/src/wait.js';
-import { World } from '../../../packages/local/src/world.js';
+import { LocalService } from '../../../packages/local/src/local-service.js';
 import type { Credits } from '../../../src/domain/units.js';
 import { openParts } from '../../../src/modules/operator/operator.module.js';
 import { Projects } from '../../../src/modules/projects/projects.js';
@@ -116,7 +116,7 @@ export class ChaosCluster {
   private serverTurn: Promise<unknown> = Promise.resolve();
 
   private constructor(
-    readonly service: World,
+    readonly service: LocalService,
     readonly proxy: CommitProxy,
     readonly sql: pg.Pool,
     private postgres: Postgres,
@@ -195,7 +195,7 @@ export class ChaosCluster {
     sql.on('error', () => undefined);
     // Commits reach the operating system but do not wait for the disk: a killed server keeps them.
     await sql.query(`ALTER ROLE CURRENT_USER SET synchronous_commit = on`);
-    const service = await World.start({
+    const service = await LocalService.start({
       build: options.build,
       blockMs: options.blockMs,
       solidLag: SOLID_LAG,

@@ -4,7 +4,7 @@ import { solidHeadOf, TronClient } from '../../../src/platform/chain/tron.client
 import { DepositAddresses } from '../../../src/modules/deposits/deposit-addresses.js';
 import { Projects } from '../../../src/modules/projects/projects.js';
 import type { INestApplicationContext } from '@nestjs/common';
-import type { World } from '../../../packages/local/src/world.js';
+import type { LocalService } from '../../../packages/local/src/local-service.js';
 import type { Wallet } from '../../../packages/local/src/chain-account.js';
 import { FAR_RATES, unlikeChain, WRONG_IN_LEDGER, type DepositPlace } from '../../support/chain/deposits-on-chain.js';
 import type { ReadRows } from '../../support/webhooks/webhook-judge.js';
@@ -20,7 +20,7 @@ export class Depositors {
   payments = 0;
 
   private constructor(
-    private readonly service: World,
+    private readonly service: LocalService,
     /** Wallet client that bypasses injected node faults. */
     private readonly directWallet: Wallet,
     private readonly places: readonly DepositPlace[],
@@ -29,7 +29,7 @@ export class Depositors {
   /** Enables deposits and assigns addresses to some projects. */
   static async begin(
     parts: INestApplicationContext,
-    service: World,
+    service: LocalService,
     directWallet: Wallet,
     read: ReadRows,
   ): Promise<Depositors> {

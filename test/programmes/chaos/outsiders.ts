@@ -6,7 +6,7 @@ import { signWithKey } from '../../../src/platform/chain/keys.js';
 import { messageOf } from '../../../src/domain/errors.js';
 import { seededRandom } from '../../../packages/devnet/src/faults-spec.js';
 import { newChainAccount, type ChainAccount } from '../../../packages/local/src/chain-account.js';
-import { POOL_OPERATIONS, type PoolWallet } from '../../../packages/local/src/world.js';
+import { POOL_OPERATIONS, type PoolWallet } from '../../../packages/local/src/local-service.js';
 import { PoolWallets } from '../../../src/modules/pool/pool-wallets.js';
 import { rawDataOf, SECOND_OWNERS, wire } from '../../support/chain/hostile-bytes.js';
 import { until } from '../../../packages/local/src/wait.js';

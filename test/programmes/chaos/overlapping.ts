@@ -3,7 +3,7 @@
 import { sleep } from '../../../src/platform/support/clock.js';
 import { namedChainAccount, type ChainAccount, type Wallet } from '../../../packages/local/src/chain-account.js';
 import type { Merchant } from '../../../packages/local/src/merchant.js';
-import type { World } from '../../../packages/local/src/world.js';
+import type { LocalService } from '../../../packages/local/src/local-service.js';
 import type { ReadRows } from '../../support/webhooks/webhook-judge.js';
 import { expectedUsable, type Rental } from './usable-judge.js';
 import { UsesOnChain } from './uses-on-chain.js';
@@ -90,7 +90,7 @@ export class Overlapping {
   private isExcused = false;
 
   private constructor(
-    private readonly service: World,
+    private readonly service: LocalService,
     /** Wallet client that bypasses injected node faults. */
     private readonly directWallet: Wallet,
     private readonly customers: readonly Customer[],
@@ -99,7 +99,7 @@ export class Overlapping {
   }
 
   /** Gives each customer TRX to burn and tokens to send. */
-  static async begin(service: World, directWallet: Wallet): Promise<Overlapping> {
+  static async begin(service: LocalService, directWallet: Wallet): Promise<Overlapping> {
     const customers = Array.from({ length: CUSTOMERS }, (_, n) => {
       const name = `overlap-${n.toString()}`;
       return { account: namedChainAccount(name), name, orders: 0 };

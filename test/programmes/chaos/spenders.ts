@@ -1,7 +1,7 @@
 // Customers whose wallets send tokens while their rentals overlap and end, so that rented energy is really used.
 import { sleep } from '../../../src/platform/support/clock.js';
 import type { ChainAccount, Wallet } from '../../../packages/local/src/chain-account.js';
-import type { World } from '../../../packages/local/src/world.js';
+import type { LocalService } from '../../../packages/local/src/local-service.js';
 
 const SPEND_MS = 3000;
 /** Pays for a transfer to a holder when nothing is rented. */
@@ -14,7 +14,7 @@ export class Spenders {
   private rentedEnergy = 0;
 
   constructor(
-    private readonly service: World,
+    private readonly service: LocalService,
     /** Wallet client that bypasses injected node faults. */
     private readonly directWallet: Wallet,
   ) {}

@@ -2,7 +2,7 @@
 // rule auto-delegation-purchases checks that nothing was bought twice.
 import { sleep } from '../../../src/platform/support/clock.js';
 import { namedChainAccount, type ChainAccount, type Wallet } from '../../../packages/local/src/chain-account.js';
-import type { World } from '../../../packages/local/src/world.js';
+import type { LocalService } from '../../../packages/local/src/local-service.js';
 import type { ReadRows } from '../../support/webhooks/webhook-judge.js';
 
 const USERS = 3;
@@ -41,7 +41,7 @@ export class Supplied {
   uses = 0;
 
   private constructor(
-    private readonly service: World,
+    private readonly service: LocalService,
     /** Wallet client that bypasses injected node faults. */
     private readonly directWallet: Wallet,
     private readonly projectId: string,
@@ -49,7 +49,7 @@ export class Supplied {
   ) {}
 
   /** Creates the users on chain, with TRX to burn and a token to send. */
-  static async begin(service: World, directWallet: Wallet, projectId: string): Promise<Supplied> {
+  static async begin(service: LocalService, directWallet: Wallet, projectId: string): Promise<Supplied> {
     const users = Array.from({ length: USERS }, (_, n) => namedChainAccount(`supplied-${n.toString()}`));
     for (const { address } of users) {
       const body = { owner_address: service.bank.address, to_address: address, amount: SPENDING_SUN };

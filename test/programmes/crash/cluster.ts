@@ -8,7 +8,7 @@ import type { CrashPoint, SenderPoint, WorkerTaskPoint } from '../../../src/plat
 import { newChainAccount } from '../../../packages/local/src/chain-account.js';
 import { Merchant, type MerchantAnswer } from '../../../packages/local/src/merchant.js';
 import { freePort } from '../../../packages/local/src/ports.js';
-import { World, type WorldOptions } from '../../../packages/local/src/world.js';
+import { LocalService, type LocalServiceOptions } from '../../../packages/local/src/local-service.js';
 import { openParts } from '../../../src/modules/operator/operator.module.js';
 import { PoolWallets } from '../../../src/modules/pool/pool-wallets.js';
 import { Database } from '../../../src/platform/database/database.js';
@@ -24,7 +24,7 @@ export interface CrashClusterOptions {
   readonly walletsTrx?: readonly number[];
   readonly env?: NodeJS.ProcessEnv;
   readonly databaseUrl?: string;
-  readonly roleUrl?: WorldOptions['roleUrl'];
+  readonly roleUrl?: LocalServiceOptions['roleUrl'];
   readonly redisUrl?: string;
   readonly onLine?: (process: string, line: string) => void;
 }
@@ -92,10 +92,10 @@ export class CrashCluster {
   private orders = 0;
   private senderDeaths = 0;
   /** Senders that are not killed. */
-  private readonly senders: World['processes'][number][] = [];
+  private readonly senders: LocalService['processes'][number][] = [];
 
   private constructor(
-    readonly service: World,
+    readonly service: LocalService,
     private readonly receivers: CrashReceivers,
     private readonly parts: INestApplicationContext,
     readonly merchant: Merchant,
@@ -103,7 +103,7 @@ export class CrashCluster {
 
   static async open(options: CrashClusterOptions): Promise<CrashCluster> {
     const receivers = await CrashReceivers.open();
-    const service = await World.start({
+    const service = await LocalService.start({
       blockMs: options.blockMs ?? 150,
       solidLag: options.solidLag ?? SOLID_LAG,
       durable: false,
@@ -256,9 +256,9 @@ export class CrashCluster {
     this.senders.push(await this.service.startSender());
   }
 
-  private async killAt(start: () => ReturnType<World['startWorker']>, limitMs: number): Promise<Death> {
+  private async killAt(start: () => ReturnType<LocalService['startWorker']>, limitMs: number): Promise<Death> {
     const over = new AbortController();
-    let process: World['processes'][number];
+    let process: LocalService['processes'][number];
     try {
       process = await start();
     } catch (error) {
@@ -370,7 +370,7 @@ export class CrashCluster {
   }
 
   /** Stops a process and removes it from the list. */
-  async stopAndForget(process: World['processes'][number]): Promise<void> {
+  async stopAndForget(process: LocalService['processes'][number]): Promise<void> {
     await process.stop();
     const at = this.service.processes.indexOf(process);
     if (at >= 0) this.service.processes.splice(at, 1);

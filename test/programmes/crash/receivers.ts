@@ -2,7 +2,7 @@
 // sometimes fails the first attempt. Their deliveries are compared with the event log at the end. Together they
 // subscribe to every type. Each has its own host, since a host receives at most twenty requests a second.
 import { until } from '../../../packages/local/src/wait.js';
-import type { World } from '../../../packages/local/src/world.js';
+import type { LocalService } from '../../../packages/local/src/local-service.js';
 import { EVENT_TYPES, type EventType } from '../../../src/domain/event-types.js';
 import type { Database } from '../../../src/platform/database/database.js';
 import type { Webhooks } from '../../../src/modules/webhooks/webhooks.js';
@@ -63,7 +63,7 @@ export class CrashReceivers {
   }
 
   /** Creates the project's webhooks. */
-  async subscribe(service: World, projectId: string): Promise<void> {
+  async subscribe(service: LocalService, projectId: string): Promise<void> {
     const { port, tlsPort } = this.receivers;
     for (const [index, types] of [...STEADY, CALM].entries()) {
       const path = `/steady-${index.toString()}`;
@@ -84,7 +84,7 @@ export class CrashReceivers {
   }
 
   private async make(
-    service: World,
+    service: LocalService,
     projectId: string,
     url: string,
     types: readonly EventType[],

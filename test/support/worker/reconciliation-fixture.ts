@@ -11,7 +11,7 @@ import { FulfilmentLoop } from '../../../src/modules/fulfilment/loop/fulfilment-
 import { openLog } from '../log.js';
 import { Metrics } from '../../../src/platform/observability/metrics.js';
 import { until } from '../../../packages/local/src/wait.js';
-import { World } from '../../../packages/local/src/world.js';
+import { LocalService } from '../../../packages/local/src/local-service.js';
 import { PoolSync } from '../../../src/modules/pool/pool-sync.js';
 import { Database } from '../../../src/platform/database/database.js';
 import { findingsOf, type Report } from '../../../src/modules/verify/finding.js';
@@ -36,7 +36,7 @@ export interface WalletSeen {
 
 export class ReconciliationFixture {
   private constructor(
-    readonly service: World,
+    readonly service: LocalService,
     readonly api: TestApi,
     readonly customer: Customer,
     readonly worker: INestApplicationContext,
@@ -46,7 +46,7 @@ export class ReconciliationFixture {
 
   static async open(settings: Readonly<Record<string, string>> = {}): Promise<ReconciliationFixture> {
     const [store, redis] = await Promise.all([createTestDatabase(), createTestRedis()]);
-    const service = await World.start({
+    const service = await LocalService.start({
       blockMs: 100,
       solidLag: 2,
       durable: false,

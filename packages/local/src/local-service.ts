@@ -14,20 +14,20 @@ import { startNode, type NodeProcess } from './processes.js';
 import { startPostgres } from './postgres.js';
 import { startRedis } from './redis.js';
 
-export interface WorldOptions {
+export interface LocalServiceOptions {
   /** Real milliseconds per block of 3 s chain time. */
   readonly blockMs: number;
   readonly solidLag: number;
   /** Folder with the `dist/` and `packages/devnet/dist/` to start; default the repository. */
   readonly build?: string;
-  /** Existing servers to use. By default the world starts its own (`embedded` as redisUrl: the JavaScript one). */
+  /** Existing servers to use. By default the service starts its own (`embedded` as redisUrl: the JavaScript one). */
   readonly databaseUrl?: string | undefined;
   readonly redisUrl?: string | undefined;
-  /** Returns the URL of a role's login in a given database. A database of the world's own gets logins automatically. */
-  readonly roleUrl?: (url: string, role: WorldRole) => string;
+  /** Returns the URL of a role's login in a given database. A database of the service's own gets logins automatically. */
+  readonly roleUrl?: (url: string, role: LocalRole) => string;
   /** True if commits must reach the disk: for a demo, not for tests. */
   readonly durable: boolean;
-  /** Further settings of a Postgres of the world's own. */
+  /** Further settings of a Postgres of the service's own. */
   readonly postgresSettings?: Readonly<Record<string, string>> | undefined;
   /** Merged over the environment of the API, worker and CLI. */
   readonly env?: NodeJS.ProcessEnv;
@@ -47,9 +47,9 @@ export interface WorldOptions {
   readonly onLine?: (process: string, line: string) => void;
 }
 
-/** Processes of the world with a database login of their own. */
-const WORLD_ROLES = ['api', 'worker', 'cli', 'sender', 'console_merchant', 'console_operator'] as const;
-export type WorldRole = (typeof WORLD_ROLES)[number];
+/** Processes of the service with a database login of their own. */
+const LOCAL_ROLES = ['api', 'worker', 'cli', 'sender', 'console_merchant', 'console_operator'] as const;
+export type LocalRole = (typeof LOCAL_ROLES)[number];
 
 export interface PoolWallet extends ChainAccount {
   readonly hotKey: ChainAccount;
@@ -80,7 +80,7 @@ export const PERMISSION_ID = 2;
 const LISTENING = /"msg":"listening"/;
 const WORKING = /"msg":"working"/;
 const SENDING = /"msg":"sending"/;
-/** Settings of the world that a sender receives, in addition to its own key. */
+/** Settings of the service that a sender receives, in addition to its own key. */
 const OF_SENDER = /^(WEBHOOK_|SENDER_|ADMIN_PORT$|LOG_LEVEL$)/;
 
 const COMMAND_LIMIT_MS = 60_000;
@@ -111,8 +111,8 @@ export function localDepositXpub(): string {
 const localAccounts = (names: readonly string[]): readonly ChainAccount[] =>
   names.map((name) => namedChainAccount(`local-${name}`));
 
-/** Created by `World.start`. `stop` ends everything it started; if this process dies, the guards do. */
-export class World {
+/** Created by `LocalService.start`. `stop` ends everything it started; if this process dies, the guards do. */
+export class LocalService {
   readonly token = namedChainAccount(TOKEN_ADDRESS_NAME).address;
   readonly bank = namedChainAccount('local-bank');
   readonly accounts = localAccounts(['alice', 'bob', 'carol']);
@@ -131,12 +131,12 @@ export class World {
   /** URL of the database owner, for migrations and for inspection. */
   databaseUrl = '';
   redisUrl = '';
-  private roleUrl: (url: string, role: WorldRole) => string;
+  private roleUrl: (url: string, role: LocalRole) => string;
   private readonly derivedKeys = new Map<string, Promise<NodeJS.ProcessEnv>>();
 
   private build: string;
 
-  private constructor(private readonly options: WorldOptions) {
+  private constructor(private readonly options: LocalServiceOptions) {
     this.build = options.build ?? ROOT;
     this.moreAccounts = localAccounts(options.moreAccounts ?? []);
     this.roleUrl = options.roleUrl ?? ((url) => url);
@@ -148,15 +148,15 @@ export class World {
   }
 
   /** Starts servers and chain, migrates, stakes, and adds the wallets. Does not start API or worker. */
-  static async start(options: WorldOptions): Promise<World> {
-    const world = new World(options);
+  static async start(options: LocalServiceOptions): Promise<LocalService> {
+    const service = new LocalService(options);
     try {
-      await world.startServers();
-      await world.stakePool();
-      await world.addWallets();
-      return world;
+      await service.startServers();
+      await service.stakePool();
+      await service.addWallets();
+      return service;
     } catch (error) {
-      await world.stop();
+      await service.stop();
       throw error;
     }
   }
@@ -236,7 +236,7 @@ export class World {
     return this.startService('worker', 'main.worker.js', WORKING, env);
   }
 
-  /** Starts a sender. It sends webhooks to the targets that the world's `WEBHOOK_` settings allow. */
+  /** Starts a sender. It sends webhooks to the targets that the service's `WEBHOOK_` settings allow. */
   async startSender(env: NodeJS.ProcessEnv = {}): Promise<NodeProcess<true>> {
     const own = Object.entries(this.env).filter(([name]) => OF_SENDER.test(name));
     const url = this.roleUrl(env['DATABASE_URL'] ?? this.databaseUrl, 'sender');
@@ -281,7 +281,7 @@ export class World {
   }
 
   private async startProcess(
-    name: WorldRole,
+    name: LocalRole,
     file: string,
     ready: RegExp,
     env: NodeJS.ProcessEnv,
@@ -312,16 +312,16 @@ export class World {
     return join(this.build, 'dist/bundle', name);
   }
 
-  private envAs(role: WorldRole, extra: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
+  private envAs(role: LocalRole, extra: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
     const env = { ...this.env, ...extra };
     return { ...env, DATABASE_URL: this.roleUrl(env['DATABASE_URL'] ?? '', role) };
   }
 
   /**
-   * Creates a login for each process on a server of the world's own. On a given server, its owner provides the logins.
+   * Creates a login for each process on a server of the service's own. On a given server, its owner provides the logins.
    */
   private async makeLogins(): Promise<void> {
-    for (const role of WORLD_ROLES) this.passwords[`DATABASE_PASSWORD_${role.toUpperCase()}`] = newPassword();
+    for (const role of LOCAL_ROLES) this.passwords[`DATABASE_PASSWORD_${role.toUpperCase()}`] = newPassword();
     await this.cli('migrate', 'roles', '--login');
     this.roleUrl = (url, role) => {
       const changed = new URL(url);
