@@ -61,12 +61,12 @@ export interface Devnet {
   readonly second: { readonly fullUrl: string; readonly solidUrl: string } | undefined;
   readonly pid: number;
   /** Sends a control action to the chain (mine, fork, parameters, …) and returns its answer. */
-  control(action: string, body?: object): Promise<Record<string, unknown>>;
+  readonly control: (action: string, body?: object) => Promise<Record<string, unknown>>;
   /** For tests that pause or kill the chain. */
   signal(signal: NodeJS.Signals): void;
   /** The last lines of its output. */
   tail(): string;
-  stop(): Promise<void>;
+  readonly stop: () => Promise<void>;
 }
 
 /** Starts a chain and returns once every port listens. Needs a build. */

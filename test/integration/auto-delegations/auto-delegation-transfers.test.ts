@@ -16,7 +16,7 @@ import {
   customer,
   devnet,
   mine,
-  openStageWithToken,
+  openFixtureWithToken,
   SteppedWorker,
   SOLID_LAG,
   START_LIMIT_MS,
@@ -32,7 +32,7 @@ const LEAST = { keep_energy: 10_000, daily_cap_credits: 10 ** 12 };
 let merchant: HmacCustomer;
 
 beforeAll(async () => {
-  await openStageWithToken();
+  await openFixtureWithToken();
   merchant = new HmacCustomer(api.baseUrl, customer.merchant, customer.apiKey);
 }, START_LIMIT_MS);
 afterEach(async () => {

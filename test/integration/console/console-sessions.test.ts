@@ -4,7 +4,7 @@ import type { Database } from '../../../src/platform/database/database.js';
 import { Database as DatabaseToken } from '../../../src/platform/database/database.js';
 import { aroundStatements } from '../../../src/platform/database/statement-hook.js';
 import {
-  codesAnew,
+  restartCodes,
   invitationFor,
   openConsole,
   PASSWORD,
@@ -53,7 +53,7 @@ describe('a session', () => {
     browser.cookies.set('merchant-session', 'planted-by-account-else-who-waits-for-it-43');
     await signIn(browser, account.email);
     const tokens = [tokenOf(browser)];
-    const code = await codesAnew(merchants, account);
+    const code = await restartCodes(merchants, account);
     await browser.post('/api/sign-in/second-factor', { code: code() });
     tokens.push(tokenOf(browser));
     const changed = await browser.post('/api/security/password', {
@@ -133,7 +133,7 @@ describe('a session', () => {
     const age = `UPDATE console_session SET created_at = clock_timestamp() - $2::interval WHERE token_hash = sha256($1::text::bytea)`;
     await merchants.database.query(age, [tokenOf(late), '15 minutes 1 second']);
     await merchants.database.query(age, [tokenOf(inTime), '14 minutes']);
-    const code = (await codesAnew(merchants, account))();
+    const code = (await restartCodes(merchants, account))();
     const use = async (browser: Browser) => (await browser.post('/api/sign-in/second-factor', { code })).body;
     expect(await use(late)).toMatchObject({ error: 'SIGN_IN' });
     expect(await use(inTime)).toMatchObject({ stage: 'signed_in' });
@@ -216,7 +216,7 @@ describe('a session', () => {
     );
     const act = () => browser.post('/api/security/recovery-codes', {});
     expect((await act()).body).toMatchObject({ error: 'SIGN_IN_AGAIN' });
-    const code = await codesAnew(merchants, account);
+    const code = await restartCodes(merchants, account);
     expect((await browser.post('/api/re-authenticate', { password: 'a wrong one' })).body.error).toBe(
       'WRONG_CREDENTIALS',
     );

@@ -5,7 +5,7 @@ import { until } from '../../../packages/local/src/wait.js';
 import type { Database, Statement } from '../../../src/platform/database/database.js';
 import { Database as DatabaseToken } from '../../../src/platform/database/database.js';
 import {
-  codesAnew,
+  restartCodes,
   enrol,
   invitationFor,
   openConsole,
@@ -121,8 +121,8 @@ describe('guesses', () => {
     expect((await signIn(browser, email)).body).toMatchObject({ stage: 'signed_in' });
     // An unknown account is refused after the same number of guesses.
     for (let guess = 1; guess <= 10; guess += 1) await signIn(outsider(), 'nobody-at-all@example.com', 'guess');
-    const ofNobody = await signIn(outsider(), 'nobody-at-all@example.com');
-    expect(ofNobody.body).toEqual(spent.body);
+    const ofUnknownAddress = await signIn(outsider(), 'nobody-at-all@example.com');
+    expect(ofUnknownAddress.body).toEqual(spent.body);
   });
 
   it('of a known browser have a separate budget', async () => {
@@ -177,7 +177,7 @@ describe('guesses', () => {
       for (let guess = 1; guess <= 60; guess += 1) await signIn(crowd, `of-${guess.toString()}@example.org`, 'guess');
       await signIn(elsewhere, account.email);
       crowd.cookies.set('merchant-session', tokenOf(elsewhere));
-      const code = (await codesAnew(merchants, account))();
+      const code = (await restartCodes(merchants, account))();
       const { body } = await crowd.post('/api/sign-in/second-factor', { code });
       expect(body).toMatchObject({ stage: 'signed_in' });
       expect((await signIn(merchants.browser('203.0.113.10'), 'more@example.org', 'guess')).status).toBe(429);
@@ -261,7 +261,7 @@ describe('the second factor', () => {
     const [first, second] = [outsider(), outsider()];
     await signIn(first, account.email);
     await signIn(second, account.email);
-    const code = (await codesAnew(merchants, account))();
+    const code = (await restartCodes(merchants, account))();
     expect((await first.post('/api/sign-in/second-factor', { code })).body).toMatchObject({ stage: 'signed_in' });
     expect((await second.post('/api/sign-in/second-factor', { code })).body).toMatchObject({ error: 'WRONG_CODE' });
   });
@@ -270,7 +270,7 @@ describe('the second factor', () => {
     const account = await owner();
     const browsers = [outsider(), outsider(), outsider(), outsider()];
     for (const browser of browsers) await signIn(browser, account.email);
-    const code = (await codesAnew(merchants, account))();
+    const code = (await restartCodes(merchants, account))();
     const answers = await Promise.all(browsers.map((browser) => browser.post('/api/sign-in/second-factor', { code })));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
   });
@@ -289,7 +289,7 @@ describe('the second factor', () => {
     const account = await owner();
     const browser = outsider();
     await signIn(browser, account.email);
-    const code = (await codesAnew(merchants, account))();
+    const code = (await restartCodes(merchants, account))();
     const wrong = code === '000000' ? '000001' : '000000';
     for (let attempt = 1; attempt <= 4; attempt += 1) {
       expect((await browser.post('/api/sign-in/second-factor', { code: wrong })).body.error).toBe('WRONG_CODE');
@@ -310,7 +310,7 @@ describe('the second factor', () => {
     expect(refused).toBeGreaterThan(0);
     const counted = await merchants.database.query<{ most: number }>(`SELECT max(guesses) AS most FROM sign_in_guess`);
     expect(counted[0]?.most).toBeGreaterThan(20);
-    const again = await signInAgain(account.browser, account.email, await codesAnew(merchants, account));
+    const again = await signInAgain(account.browser, account.email, await restartCodes(merchants, account));
     expect(again.body).toMatchObject({ stage: 'signed_in' });
   });
 

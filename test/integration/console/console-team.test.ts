@@ -2,7 +2,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { AuditEntry } from '../../../src/platform/database/entities/audit-entry.entity.js';
 import {
-  codesAnew,
+  restartCodes,
   invitationFor,
   openConsole,
   PASSWORD,
@@ -317,7 +317,7 @@ describe('an operator', () => {
 
     expect((await admin.browser.post(`/api/people/${support.id}/end-sessions`, {})).status).toBe(200);
     expect((await support.browser.get('/api/session')).status).toBe(401);
-    await signInAgain(support.browser, support.email, await codesAnew(operators, support));
+    await signInAgain(support.browser, support.email, await restartCodes(operators, support));
     expect((await admin.browser.post(`/api/people/${support.id}/reset-second-factor`, {})).status).toBe(200);
     expect((await support.browser.get('/api/session')).status).toBe(401);
     expect((await support.browser.post('/api/sign-in', { email: support.email, password: PASSWORD })).body.stage).toBe(

@@ -40,7 +40,7 @@ beforeEach(calm);
 afterAll(closeFixture, START_LIMIT_MS);
 
 /** Continues in a new worker, which has not asked about any address yet. */
-async function readAnew(): Promise<void> {
+async function readInNewWorker(): Promise<void> {
   const next = await openWorker();
   await freeTurn();
   await follow(next);
@@ -60,14 +60,14 @@ describe('a payment to a blacklisted address', () => {
     const to = await blacklisted();
     await payToken(to, 12_000_000n);
     await settle();
-    await readAnew();
+    await readInNewWorker();
     expect(await depositsOf(to)).toMatchObject([{ status: 'held', reason: 'blacklisted' }]);
     expect(await creditedTo(to)).toBe(0n);
-    await readAnew();
+    await readInNewWorker();
     expect(await depositsOf(to)).toMatchObject([{ status: 'held', reason: 'blacklisted' }]);
     await tokenAct('unblacklist', { holder: to.address });
     await settle();
-    await readAnew();
+    await readInNewWorker();
     expect(await depositsOf(to)).toMatchObject([{ status: 'credited', credits: 120_000_000n }]);
     expect(await creditedTo(to)).toBe(120_000_000n);
     expect(findingsOf(await verifyRecords(database))).toEqual([]);
@@ -77,14 +77,14 @@ describe('a payment to a blacklisted address', () => {
     const to = await blacklisted();
     for (const amount of [2_000_000n, 4_000_000n]) await payToken(to, amount);
     await settle();
-    await readAnew();
+    await readInNewWorker();
     expect(await depositsOf(to)).toMatchObject([
       { status: 'pending', reason: 'blacklisted' },
       { status: 'held', reason: 'blacklisted' },
     ]);
     await tokenAct('unblacklist', { holder: to.address });
     await settle();
-    await readAnew();
+    await readInNewWorker();
     expect(await creditedTo(to)).toBe(60_000_000n);
     expect(findingsOf(await verifyRecords(database))).toEqual([]);
   });
@@ -113,11 +113,11 @@ describe('tokens that the owner destroys at a deposit address', () => {
     const to = await blacklisted();
     await payToken(to, 12_000_000n);
     await settle();
-    await readAnew();
+    await readInNewWorker();
     await tokenAct('destroy', { holder: to.address });
     await tokenAct('unblacklist', { holder: to.address });
     await settle();
-    await readAnew();
+    await readInNewWorker();
     expect(await depositsOf(to)).toMatchObject([{ status: 'held', reason: 'destroyed' }]);
     expect(await creditedTo(to)).toBe(0n);
   });

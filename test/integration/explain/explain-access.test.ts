@@ -19,7 +19,7 @@ import {
   full,
   SteppedWorker,
   mine,
-  openStageWithToken,
+  openFixtureWithToken,
   SOLID_LAG,
   START_LIMIT_MS,
   tokenHolder,
@@ -36,7 +36,7 @@ let key: string;
 let paid: string;
 
 beforeAll(async () => {
-  await openStageWithToken();
+  await openFixtureWithToken();
   worker = await SteppedWorker.open();
   rented = await nextHolder();
   key = await settled(worker, rented.address, 65_000, LONG_SEC);

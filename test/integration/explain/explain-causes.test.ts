@@ -18,7 +18,7 @@ import {
   devnet,
   SteppedWorker,
   mine,
-  openStageWithToken,
+  openFixtureWithToken,
   rent,
   START_LIMIT_MS,
   token,
@@ -32,7 +32,7 @@ const RENTED = 65_000;
 let worker: SteppedWorker;
 
 beforeAll(async () => {
-  await openStageWithToken();
+  await openFixtureWithToken();
   worker = await SteppedWorker.open();
 }, START_LIMIT_MS);
 afterAll(async () => {

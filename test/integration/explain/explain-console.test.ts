@@ -11,7 +11,7 @@ import {
   closeFixture,
   customer,
   env,
-  openStageWithToken,
+  openFixtureWithToken,
   START_LIMIT_MS,
   SteppedWorker,
   tokenHolder,
@@ -31,7 +31,7 @@ let theirs: string;
 let paid: string;
 
 beforeAll(async () => {
-  await openStageWithToken();
+  await openFixtureWithToken();
   worker = await SteppedWorker.open();
   const rented = await nextHolder();
   await settled(worker, rented.address, 65_000, LONG_SEC);

@@ -215,16 +215,16 @@ describe('keys rewrap', () => {
     // Two concurrent runs: exactly one of them counts each key as resealed.
     for (const kind of [0, 1]) {
       const counts = runs.map((run) => run.json().rewrap[kind] as { rewrapped: number; current: number });
-      const sealedAnew = counts[0]!.rewrapped + counts[1]!.rewrapped;
+      const resealed = counts[0]!.rewrapped + counts[1]!.rewrapped;
       const { what, failed, rewrapped, current } = again.json().rewrap[kind];
       expect({ what, failed, rewrapped, current }).toEqual({
         what: ['api keys', 'pool keys'][kind],
         failed: [],
         rewrapped: 0,
-        current: sealedAnew,
+        current: resealed,
       });
-      for (const each of counts) expect(each.rewrapped + each.current).toBe(sealedAnew);
-      if (kind === 0) expect(sealedAnew).toBeGreaterThan(120);
+      for (const each of counts) expect(each.rewrapped + each.current).toBe(resealed);
+      if (kind === 0) expect(resealed).toBeGreaterThan(120);
     }
     expect(new Set(answers)).toEqual(new Set([200]));
 

@@ -205,7 +205,7 @@ it('signs again while processes of the service forget their nonces, each refusin
 });
 
 /** Returns a URL on which no server listens. */
-async function urlOfNobody(): Promise<string> {
+async function unusedUrl(): Promise<string> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
@@ -216,7 +216,7 @@ async function urlOfNobody(): Promise<string> {
 
 it('names an unavailable or slow server of the developer, and sends the next event after it', async () => {
   const customer = await fixture.newCustomer();
-  const listening = listen(customer, ['--after', '0', '--forward-to', await urlOfNobody()]);
+  const listening = listen(customer, ['--after', '0', '--forward-to', await unusedUrl()]);
   await happen(customer, 2);
   await listening.hasSaid(/ 2 {2}project\.frozen/);
   listening.stop();
@@ -230,9 +230,9 @@ it('a refusal of the service ends it with the reason, and so does an unreachable
   const customer = await fixture.newCustomer();
   const wrong = listen(customer.withKey('not the key of this project'));
   expect([await wrong.ended, wrong.err()]).toEqual([1, expect.stringMatching(/^Refused: .+\n$/)]);
-  const nobody = await urlOfNobody();
-  const nowhere = listen(customer, [], nobody);
-  expect([await nowhere.ended, nowhere.err()]).toEqual([1, `${nobody} is unreachable: ECONNREFUSED\n`]);
+  const unused = await unusedUrl();
+  const nowhere = listen(customer, [], unused);
+  expect([await nowhere.ended, nowhere.err()]).toEqual([1, `${unused} is unreachable: ECONNREFUSED\n`]);
   const other = listen(customer, [], `http://127.0.0.1:${receivers.port.toString()}`);
   expect([await other.ended, other.err()]).toEqual([1, expect.stringMatching(/ is not an energy rental service\.\n$/)]);
   for (const args of [

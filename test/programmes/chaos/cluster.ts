@@ -359,7 +359,7 @@ export class ChaosCluster {
         const then = await recordedBy(this.sql);
         await untilMoreIsRecorded(this.sql, then, over);
         this.proxy.refuse(true);
-        await this.untilNobodyWrites();
+        await this.untilWritesEnd();
         const before = await recordedBy(this.sql);
         const { port } = this.postgres;
         this.postgres.signal('SIGQUIT');
@@ -404,7 +404,7 @@ export class ChaosCluster {
   }
 
   /** Waits until nothing writes: from then on, every answer given is visible to readers. */
-  private async untilNobodyWrites(): Promise<void> {
+  private async untilWritesEnd(): Promise<void> {
     const look = async (): Promise<true | undefined> => {
       await this.killConnections();
       const { rows } = await this.sql.query(BUSY);

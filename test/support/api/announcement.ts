@@ -14,8 +14,8 @@ export async function afterAnnouncement<T>(
 ): Promise<T> {
   const result = await change();
   const changedMs = monotonicMs();
-  const knowsAnew = (process: INestApplicationContext): boolean =>
+  const isInformed = (process: INestApplicationContext): boolean =>
     (process.get(ProjectDirectory).cached(merchant)?.readMs ?? changedMs) >= changedMs;
-  await until(() => processes.every(knowsAnew) || undefined, 10_000, 'the announcement', 5);
+  await until(() => processes.every(isInformed) || undefined, 10_000, 'the announcement', 5);
   return result;
 }

@@ -1,4 +1,5 @@
 // An API, projects with credits and a filled pool for tests, made through the services themselves.
+import type { INestApplication } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { ApiModule } from '../../../src/apps/api/api.module.js';
 import type { Ledger } from '../../../src/modules/billing/ledger.js';
@@ -73,13 +74,16 @@ export async function openApi(env: Record<string, string>): Promise<TestApi> {
     database,
     ledger,
     projects: projectsOn(database, app),
-    close: async () => {
-      keepSaid('metrics', await app.get(Metrics).registry.metrics());
-      serverOf(app).closeAllConnections();
-      await app.close();
-      await database.source.destroy();
-    },
+    close: () => closeApp(app, database),
   };
+}
+
+/** Keeps the metrics for the canary, and ends the application and the test's connection. */
+export async function closeApp(app: INestApplication, database: Database): Promise<void> {
+  keepSaid('metrics', await app.get(Metrics).registry.metrics());
+  serverOf(app).closeAllConnections();
+  await app.close();
+  if (database.source.isInitialized) await database.source.destroy();
 }
 
 /** Opens the owner's connection. The service itself has fewer rights. */

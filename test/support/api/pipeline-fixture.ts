@@ -18,10 +18,9 @@ import { Projects } from '../../../src/modules/projects/projects.js';
 import { PlatformModule } from '../../../src/platform/platform.module.js';
 import { Database } from '../../../src/platform/database/database.js';
 import { Customer } from './client.js';
-import { openAsOwner } from './factory.js';
+import { closeApp, openAsOwner } from './factory.js';
 import { openLog } from '../log.js';
 import { settings } from '../cli.js';
-import { keepSaid } from '../../setup/canary.js';
 import { envAs } from '../../setup/roles.js';
 import { ledgerOn, projectsOn } from './services.js';
 
@@ -185,11 +184,6 @@ export async function openPipeline(databaseUrl: string, env: Record<string, stri
       await app.close();
       await database.source.destroy();
     },
-    close: async () => {
-      keepSaid('metrics', await app.get(Metrics).registry.metrics());
-      serverOf(app).closeAllConnections();
-      await app.close();
-      if (database.source.isInitialized) await database.source.destroy();
-    },
+    close: () => closeApp(app, database),
   };
 }

@@ -27,6 +27,18 @@ export interface DepositPlace {
   readonly address: string;
 }
 
+/** Returns the token balance of an address at the head. */
+export async function tokenBalance(wallet: Wallet, token: string, address: string): Promise<bigint> {
+  const answer = await wallet.post('wallet/triggerconstantcontract', {
+    owner_address: address,
+    contract_address: token,
+    function_selector: 'balanceOf(address)',
+    parameter: addressToHex(address).slice(2).padStart(64, '0'),
+    visible: true,
+  });
+  return BigInt(`0x${String((answer['constant_result'] as string[])[0])}`);
+}
+
 /** Returns the addresses whose recorded deposits differ from the chain's balance, or whose deposits are undecided. */
 export async function unlikeChain({
   wallet,
@@ -42,16 +54,9 @@ export async function unlikeChain({
   const found: string[] = [];
   for (const { address, project_id: projectId } of places) {
     const account = await wallet.post('wallet/getaccount', { address, visible: true });
-    const said = await wallet.post('wallet/triggerconstantcontract', {
-      owner_address: address,
-      contract_address: token,
-      function_selector: 'balanceOf(address)',
-      parameter: addressToHex(address).slice(2).padStart(64, '0'),
-      visible: true,
-    });
     const onChain = {
       TRX: BigInt(Number(account['balance'] ?? 0)),
-      USDT: BigInt(`0x${String((said['constant_result'] as string[])[0])}`),
+      USDT: await tokenBalance(wallet, token, address),
     };
     const rows = await read<{ asset: 'TRX' | 'USDT'; amount: string; undecided: number }>(
       `SELECT asset, sum(amount)::text AS amount,

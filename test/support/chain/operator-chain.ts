@@ -1,11 +1,10 @@
 // A local chain for tests of operator commands: blocks on demand, wallets with stake and permissions.
 import { createHash } from 'node:crypto';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { TronWeb } from 'tronweb';
 import { addressOfKey } from '../../../src/platform/chain/keys.js';
-import { startNode } from '../../../packages/local/src/processes.js';
+import { startDevnet } from '../../setup/devnet.js';
+import { postJson } from './order-chain.js';
 
 /** Returns the key of a name, the same in every run. */
 export function keyOf(name: string): Buffer {
@@ -55,40 +54,17 @@ interface ChainOptions {
 
 /** Starts a chain on which each of `names` has `trx` TRX. With `blockMs` 0, only `mine` and `send` make blocks. */
 export async function startOperatorChain(names: readonly string[], options: ChainOptions = {}): Promise<OperatorChain> {
-  const folder = await mkdtemp(join(tmpdir(), 'operator-chain-'));
   const { trx = 100_000, balances = {}, parameters = {} } = options;
   const accounts = names.map((name) => ({ address: addressOf(name), balance: (balances[name] ?? trx) * 1_000_000 }));
   const token = addressOf('token contract');
   const { bytecode } = JSON.parse(await readFile(BYTECODE, 'utf8')) as { bytecode: string };
   const contracts = [{ address: token, origin: accounts[0]!.address, name: 'Token', bytecode }];
-  await writeFile(join(folder, 'genesis.json'), JSON.stringify({ accounts, contracts, parameters }));
-  const node = await startNode('packages/devnet/dist/main.devnet.js', {
-    name: 'devnet',
-    args: [
-      '--genesis',
-      join(folder, 'genesis.json'),
-      '--full-port',
-      '0',
-      '--solid-port',
-      '0',
-      '--control-port',
-      '0',
-    ].concat(['--block-ms', String(options.blockMs ?? 0), '--solid-lag', '1', '--seed', options.seed ?? 'operator']),
-    readyWhen: (line) =>
-      line.startsWith('{') ? (JSON.parse(line) as { full: string; solid: string; control: string }) : undefined,
-  });
-  const { full, solid, control } = node.ready!;
-  const post = async (url: string, body: object): Promise<Record<string, unknown>> => {
-    const answer = await fetch(url, {
-      method: 'POST',
-      body: JSON.stringify(body),
-      signal: AbortSignal.timeout(10_000),
-    });
-    return (await answer.json()) as Record<string, unknown>;
-  };
-  const call = (path: string, body: object) => post(`${full}/${path}`, body);
+  const { blockMs = 0, seed = 'operator' } = options;
+  const genesis = { accounts, contracts, parameters };
+  const { fullUrl: full, solidUrl: solid, control, stop } = await startDevnet({ genesis, blockMs, seed });
+  const call = (path: string, body: object) => postJson(`${full}/${path}`, body);
   const mine = async (count = 1): Promise<void> => {
-    await post(`${control}/mine`, { count });
+    await control('mine', { count });
   };
   const tron = new TronWeb({ fullHost: full });
   const send = async (name: string, built: object) => {
@@ -137,9 +113,6 @@ export async function startOperatorChain(names: readonly string[], options: Chai
       };
       await send(name, await call('wallet/accountpermissionupdate', body));
     },
-    stop: async () => {
-      await node.stop();
-      await rm(folder, { recursive: true });
-    },
+    stop,
   };
 }

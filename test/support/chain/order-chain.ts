@@ -1,11 +1,8 @@
 // A small local chain for tests of orders: a staked pool wallet, an activation wallet, receivers, the reference token.
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { addressOfKey, signWithKey } from '../../../src/platform/chain/keys.js';
 import { localUsdtContracts } from '../../../packages/local/src/local-usdt.js';
-import { startNode } from '../../../packages/local/src/processes.js';
+import { startDevnet } from '../../setup/devnet.js';
 
 export interface Owner {
   readonly address: string;
@@ -39,7 +36,7 @@ export function newOwner(): Owner {
   return { address: addressOfKey(privateKey), privateKey };
 }
 
-/** Starts the chain in its own process, from dist (which `npm test` builds), with a block every half second. */
+/** Starts the chain with a block every half second. */
 export async function startOrderChain(): Promise<OrderChain> {
   const [pool, activation, tokenOwner] = [newOwner(), newOwner(), newOwner()];
   const receivers = Array.from({ length: RECEIVERS }, () => newOwner().address);
@@ -53,20 +50,8 @@ export async function startOrderChain(): Promise<OrderChain> {
     ],
     contracts: localUsdtContracts({ address: token, holder: tokenOwner.address, owner: tokenOwner }),
   };
-  const dir = await mkdtemp(join(tmpdir(), 'energy-order-chain-'));
-  const file = join(dir, 'genesis.json');
-  await writeFile(file, JSON.stringify(genesis));
-  const node = await startNode('packages/devnet/dist/main.devnet.js', {
-    name: 'the local chain',
-    args: ['--genesis', file, '--full-port=0', '--solid-port=0', '--control-port=0', '--block-ms=500', '--solid-lag=3'],
-    readyWhen: (line) => (line.startsWith('{') ? (JSON.parse(line) as { full: string; solid: string }) : undefined),
-  });
-  const stop = async () => {
-    await node.stop();
-    await rm(dir, { recursive: true, force: true });
-  };
+  const { fullUrl: full, solidUrl: solid, stop } = await startDevnet({ genesis, blockMs: 500, solidLag: 3 });
   try {
-    const { full, solid } = node.ready!;
     await stake(full, pool, STAKED_TRX * TRX);
     const env = {
       TRON_FULL_NODE_URLS: full,
@@ -93,12 +78,13 @@ export async function startOrderChain(): Promise<OrderChain> {
   }
 }
 
-async function ask(url: string, path: string, body: unknown): Promise<Record<string, unknown>> {
-  const response = await fetch(`${url}/${path}`, {
+/** Sends a JSON body, and returns the answer's. */
+export async function postJson(url: string, body: object): Promise<Record<string, unknown>> {
+  const response = await fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
-    signal: AbortSignal.timeout(5000),
+    signal: AbortSignal.timeout(10_000),
   });
   return (await response.json()) as Record<string, unknown>;
 }
@@ -112,7 +98,7 @@ export async function stake(url: string, owner: Owner, amount: bigint): Promise<
 export async function confirmedAct(url: string, owner: Owner, operation: string, body: object): Promise<void> {
   const txid = await actAs(url, owner, operation, body);
   for (let look = 0; look < 100; look += 1) {
-    const found = await ask(url, 'wallet/gettransactioninfobyid', { value: txid });
+    const found = await postJson(`${url}/wallet/gettransactioninfobyid`, { value: txid });
     if (found['id'] === txid) return;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
@@ -121,20 +107,24 @@ export async function confirmedAct(url: string, owner: Owner, operation: string,
 
 /** Lets the chain build an operation of `owner`, signs it with the owner's key and sends it. Returns its id. */
 export async function actAs(url: string, owner: Owner, operation: string, body: object): Promise<string> {
-  const built = await ask(url, `wallet/${operation}`, { owner_address: owner.address, ...body, visible: true });
+  const built = await postJson(`${url}/wallet/${operation}`, { owner_address: owner.address, ...body, visible: true });
   // The node wraps a contract call in `transaction`.
   const made = (built['transaction'] ?? built) as Record<string, unknown>;
   const raw = made['raw_data_hex'];
   if (typeof raw !== 'string') throw new Error(`the chain built no ${operation}: ${JSON.stringify(built)}`);
   const signature = signWithKey(Buffer.from(raw, 'hex'), owner.privateKey).toString('hex');
-  const sent = await ask(url, 'wallet/broadcasttransaction', { ...made, signature: [signature] });
+  const sent = await postJson(`${url}/wallet/broadcasttransaction`, { ...made, signature: [signature] });
   if (sent['result'] !== true) throw new Error(`the chain took no ${operation}: ${JSON.stringify(sent)}`);
   return String(made['txID']);
 }
 
 /** Returns the sun that `from` delegates to `to` for energy, as the chain reports it. */
 export async function delegatedSunOf(url: string, from: string, to: string): Promise<bigint> {
-  const said = await ask(url, 'wallet/getdelegatedresourcev2', { fromAddress: from, toAddress: to, visible: true });
+  const said = await postJson(`${url}/wallet/getdelegatedresourcev2`, {
+    fromAddress: from,
+    toAddress: to,
+    visible: true,
+  });
   const rows = (said['delegatedResource'] ?? []) as { frozen_balance_for_energy?: number }[];
   return rows.reduce((sum, row) => sum + BigInt(row.frozen_balance_for_energy ?? 0), 0n);
 }

@@ -1,15 +1,13 @@
 // The local chain with the accounts and the token of test/tron-node/recorded.json at their own addresses. Tests repeat
 // the recorded requests to a real node word for word and expect the same figures.
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { readFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { addressFromBytes, addressToHex } from '../../../src/platform/chain/address.js';
 import { keccak256 } from '../../../packages/devnet/src/address.js';
-import { startNode } from '../../../packages/local/src/processes.js';
 import { strictTokenCode, strictTokenStorage, type StrictTokenState } from '../../devnet/contracts/strict-token.js';
 import { tokenCode, type TokenRules } from '../../devnet/contracts/tokens.js';
+import { startDevnet } from '../../setup/devnet.js';
 import { confirmedAct, newOwner, stake } from './order-chain.js';
 
 export interface Recorded {
@@ -162,22 +160,17 @@ export async function startQuoteChain(): Promise<QuoteChain> {
       { ...tokenAt(TOKENS.shared, {}), origin: staker.address },
     ],
   };
-  const dir = await mkdtemp(join(tmpdir(), 'energy-quote-chain-'));
-  const file = join(dir, 'genesis.json');
-  await writeFile(file, JSON.stringify(genesis));
-  const node = await startNode('packages/devnet/dist/main.devnet.js', {
-    name: 'the local chain',
-    args: ['--genesis', file, '--full-port=0', '--solid-port=0', '--control-port=0', '--block-ms=500', '--solid-lag=3'],
-    readyWhen: (line) =>
-      line.startsWith('{') ? (JSON.parse(line) as { full: string; solid: string; control: string }) : undefined,
-  });
-  const { full, solid, control } = node.ready!;
+  const { fullUrl: full, solidUrl, control, stop } = await startDevnet({ genesis, blockMs: 500, solidLag: 3 });
   await stake(full, staker, STAKED_SUN);
   return {
     fullUrl: full,
-    solidUrl: solid,
-    setParameters: (parameters) => setOn(control, 'parameters', parameters),
-    setEnergyFactor: (factor) => setOn(control, 'contract', { address: WHO.token, energy_factor: factor }),
+    solidUrl,
+    setParameters: async (parameters) => {
+      await control('parameters', parameters);
+    },
+    setEnergyFactor: async (factor) => {
+      await control('contract', { address: WHO.token, energy_factor: factor });
+    },
     deployer: staker.address,
     shareEnergy: async (callerPercent, limit) => {
       const contract = { contract_address: TOKENS.shared };
@@ -191,20 +184,6 @@ export async function startQuoteChain(): Promise<QuoteChain> {
         parameter: transferArgs(to, 1_000_000),
         fee_limit: 100_000_000,
       }),
-    stop: async () => {
-      await node.stop();
-      await rm(dir, { recursive: true, force: true });
-    },
+    stop,
   };
-}
-
-async function setOn(control: string, path: string, body: unknown): Promise<void> {
-  const response = await fetch(`${control}/${path}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-    signal: AbortSignal.timeout(5000),
-  });
-  const answer = (await response.json()) as { Error?: string };
-  if (answer.Error !== undefined) throw new Error(`the local chain refused: ${answer.Error}`);
 }

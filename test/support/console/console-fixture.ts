@@ -14,7 +14,7 @@ import { serverOf } from '../../../src/platform/http/pipeline/server.js';
 import { Metrics } from '../../../src/platform/observability/metrics.js';
 import { Invitations } from '../../../src/modules/people/invitations.js';
 import type { Database } from '../../../src/platform/database/database.js';
-import { openAsOwner } from '../api/factory.js';
+import { closeApp, openAsOwner } from '../api/factory.js';
 import { openLog } from '../log.js';
 import { TEST_MASTER_KEY } from '../cli.js';
 import { keepSaid, keepShown, noteKeysOf, noteSecret } from '../../setup/canary.js';
@@ -106,10 +106,7 @@ export async function openConsole(
     browser,
     signedIn: (role, projectId, email) => signUp(test, role, projectId, email),
     close: async () => {
-      keepSaid('metrics', await app.get(Metrics).registry.metrics());
-      serverOf(app).closeAllConnections();
-      await app.close();
-      await database.source.destroy();
+      await closeApp(app, database);
       rmSync(folder, { recursive: true });
     },
   };
@@ -182,7 +179,7 @@ export function codesOf(secret: string): () => string {
 }
 
 /** Starts the codes again, as if half a minute had passed for each used one. */
-export async function codesAnew({ database }: TestConsole, { id, secret }: Account): Promise<() => string> {
+export async function restartCodes({ database }: TestConsole, { id, secret }: Account): Promise<() => string> {
   await database.query(`UPDATE person SET totp_step = 0 WHERE id = $1`, [id]);
   return codesOf(secret);
 }

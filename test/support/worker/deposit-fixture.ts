@@ -5,7 +5,6 @@ import { pbkdf2Sync } from 'node:crypto';
 import { Module, type DynamicModule, type INestApplicationContext, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { HDKey } from '@scure/bip32';
-import { addressToHex } from '../../../src/platform/chain/address.js';
 import { signWithKey } from '../../../src/platform/chain/keys.js';
 import { signedTransactionHex } from '../../../src/platform/chain/signed-transaction.js';
 import { solidHeadOf, TronClient } from '../../../src/platform/chain/tron.client.js';
@@ -31,6 +30,7 @@ import { createTestDatabase, type TestDatabase } from '../../setup/database.js';
 import { startDevnet, type Devnet } from '../../setup/devnet.js';
 import { createTestRedis, type TestRedis } from '../../setup/redis.js';
 import { envAs } from '../../setup/roles.js';
+import { tokenBalance } from '../chain/deposits-on-chain.js';
 import { openSpyNode, type SpyNode } from '../nodes/spy-node.js';
 
 export const START_LIMIT_MS = 120_000;
@@ -199,14 +199,7 @@ export async function payToken(to: DepositProject, amount: bigint, contract = to
 
 /** Returns the token balance of an address at the head. */
 export async function tokenOf(address: string): Promise<bigint> {
-  const answer = await wallet().post('wallet/triggerconstantcontract', {
-    owner_address: payer.address,
-    contract_address: token,
-    function_selector: 'balanceOf(address)',
-    parameter: addressToHex(address).slice(2).padStart(64, '0'),
-    visible: true,
-  });
-  return BigInt(`0x${(answer['constant_result'] as string[])[0]!}`);
+  return tokenBalance(wallet(), token, address);
 }
 
 /** Delegates at least `energy` to an address, from the payer's stake. */

@@ -61,7 +61,7 @@ let callersTaken = 0;
 export const nextCaller = (): Owner => callers[callersTaken++]!;
 /** The called contract: the recorded test token. */
 export const contract = newOwner();
-/** The reference token, a contract only after `openStageWithToken`, and the holder of all of it. */
+/** The reference token, a contract only after `openFixtureWithToken`, and the holder of all of it. */
 export const [token, tokenHolder] = [newOwner().address, newOwner()];
 /** A second pool wallet with less stake, so that orders use it first. It joins the pool with `openFixtureWithTwoWallets`. */
 export const second = newOwner();
@@ -245,7 +245,7 @@ export const openFixtureWith = (extra: Record<string, string>): Promise<void> =>
 export const openFixtureWithCalls = (extra: Record<string, string> = {}): Promise<void> =>
   open({ extra, withCalls: true });
 /** The reference token uses the energy of main-net USDT. */
-export const openStageWithToken = (): Promise<void> => open({ withCalls: true, withToken: true });
+export const openFixtureWithToken = (): Promise<void> => open({ withCalls: true, withToken: true });
 
 const SPARE_SUN = 1_000_000_000n;
 
