@@ -56,7 +56,6 @@ export interface LegToAddress {
   readonly amount_sun: bigint;
   /** The blocks of its delegation and of its reclaim. */
   readonly delegated_in: bigint | null;
-  readonly reclaimed_in: bigint | null;
   readonly is_reclaim_sent: boolean;
 }
 
@@ -170,7 +169,7 @@ const LEGS = {
       o.project_id = a.project_id AND o.key LIKE 'auto\\_' || a.id || '\\_%' AND o.bandwidth IS NULL AS is_own,
       o.status = 'delivered' AND NOT o.needs_attention AND o.reclaimed_at IS NULL
         AND NOT EXISTS (SELECT FROM open_leg x WHERE x.order_id = o.id AND x.kind <> 'activation' AND x.status IN ('reclaiming', 'reclaimed')) AS is_sound,
-      d.block_number AS delegated_in, r.block_number AS reclaimed_in, r.id IS NOT NULL AS is_reclaim_sent
+      d.block_number AS delegated_in, r.id IS NOT NULL AS is_reclaim_sent
     FROM unnest($1::bigint[], $2::uuid[], $3::text[]) AS a(id, project_id, address)
     JOIN pool_wallet w ON true
     JOIN open_leg l ON l.wallet_id = w.id AND l.receive_address = a.address

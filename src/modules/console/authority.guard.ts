@@ -132,7 +132,6 @@ export class AuthorityGuard implements CanActivate {
       sessionId: session.id,
       role: terms.scope === 'self' ? roleOf(session.memberships) : membership.role,
       projectId,
-      sourceAddress: sourceAddressOf(request, this.trustedProxies),
       requestId,
     };
   }

@@ -54,6 +54,5 @@ export interface ConsoleCaller {
   readonly role: PersonRole | undefined;
   /** Id from the path, if the route's scope is a project. */
   readonly projectId: string | undefined;
-  readonly sourceAddress: string;
   readonly requestId: string;
 }

@@ -12,7 +12,6 @@ import type { ProjectRecord } from '../../platform/http/pipeline/request-context
 import { Log } from '../../platform/observability/logger.js';
 import { AddressList } from '../../platform/http/pipeline/source-address.js';
 import { KEYS_MAX, type Scope } from '../../domain/scopes.js';
-import { credits } from '../../domain/units.js';
 import { Sealers } from '../../platform/support/sealers.js';
 import { Database } from '../../platform/database/database.js';
 import { ProjectFeed, type KeyRow, type ProjectRow } from './project-feed.js';
@@ -314,8 +313,5 @@ function recordOf(row: ProjectRow): ProjectRecord {
     requireIdempotencyKey: row.require_idempotency_key,
     requireQuote: row.require_quote,
     allowedSources: row.allowed_sources,
-    dailySpendCapCredits: row.daily_cap_credits === null ? undefined : credits(row.daily_cap_credits),
-    isPostpaid: row.is_postpaid,
-    debtLimitCredits: row.floor_credits === null ? undefined : credits(-BigInt(row.floor_credits)),
   };
 }

@@ -37,10 +37,6 @@ export interface ProjectRow {
   readonly require_idempotency_key: boolean;
   readonly require_quote: boolean;
   readonly allowed_sources: readonly string[];
-  readonly is_postpaid: boolean;
-  /** bigint columns are text on this connection. */
-  readonly floor_credits: string | null;
-  readonly daily_cap_credits: string | null;
   readonly frozen: boolean;
   readonly test: boolean;
 }
@@ -49,7 +45,7 @@ export interface ProjectRow {
 export const PROJECT_BY_ID = {
   name: 'project_by_id',
   text: `SELECT p.id, p.name, p.signature_schemes, p.require_idempotency_key, p.require_quote, p.allowed_sources,
-                a.is_postpaid, a.floor_credits, a.daily_cap_credits, a.frozen, p.test,
+                a.frozen, p.test,
                 ARRAY(SELECT json_build_object(
                         'id', k.id, 'scopes', k.scopes, 'sources', k.allowed_sources,
                         'sealed', encode(k.sealed, 'hex'), 'previous', encode(k.previous_sealed, 'hex'),

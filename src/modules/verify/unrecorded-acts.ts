@@ -13,10 +13,9 @@ import type { Database } from '../../platform/database/database.js';
 export interface OwnWallet {
   readonly id: number;
   readonly address: string;
-  readonly permission_id: number;
 }
 
-export const OWN_WALLETS = `SELECT id, address, permission_id FROM pool_wallet ORDER BY id`;
+export const OWN_WALLETS = `SELECT id, address FROM pool_wallet ORDER BY id`;
 
 /** Keys of wallets at present and earlier: an old act was signed by the key of its time. */
 const OWN_KEYS = `SELECT key_address FROM pool_wallet

@@ -100,7 +100,6 @@ export interface TransactionReport {
   readonly target: string | undefined;
   /** Calldata of a call, hex. */
   readonly data: string;
-  readonly callValueSun: bigint;
   readonly feeLimitSun: bigint;
   readonly hasMemo: boolean;
   readonly signatures: number;
@@ -132,7 +131,6 @@ export async function transactionReportOf(node: TronNode, txid: string): Promise
     owner,
     target: shape.target === undefined ? undefined : addressIn(contract.message.bytes(shape.target)),
     data: isCall ? dataOf(contract) : '',
-    callValueSun: isCall ? contract.message.int64(3) : 0n,
     feeLimitSun: raw.int64(18),
     hasMemo: raw.bytes(10).length > 0,
     signatures: Array.isArray(signatures) ? signatures.length : 0,

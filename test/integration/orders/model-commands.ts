@@ -70,9 +70,6 @@ async function place(real: Real, request: OrderRequest, key: string | undefined)
     requireIdempotencyKey: false,
     requireQuote: false,
     allowedSources: [],
-    dailySpendCapCredits: undefined,
-    isPostpaid: false,
-    debtLimitCredits: undefined,
   };
   return outcomeOf(() =>
     real.orders.create(requestedRental(request), {

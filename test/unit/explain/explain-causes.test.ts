@@ -24,7 +24,6 @@ function reportOf(execution: Partial<Execution> = {}, report: Partial<ExecutedRe
     owner: SENDER,
     target: OTHER,
     data: '',
-    callValueSun: 0n,
     feeLimitSun: 30_000_000n,
     hasMemo: false,
     signatures: 1,

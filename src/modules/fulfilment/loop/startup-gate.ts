@@ -22,7 +22,7 @@ const CHECK_MS = 1000;
 /** Checks between log lines about stopped fulfilment. */
 const LOG_EVERY_CHECKS = 60;
 
-const STATE = `SELECT server_mark, search_mark, search_until, scanned_at, scanned_to, server_mark() AS mark,
+const STATE = `SELECT server_mark, search_mark, search_until, scanned_to, server_mark() AS mark,
     coalesce(searched_at < clock_timestamp() - $1 * interval '1 second', false) AS absent FROM reconcile_state`;
 
 /** The first worker ever adopts the current server as the original one. */
@@ -37,7 +37,6 @@ interface GateState {
   readonly server_mark: string | null;
   readonly search_mark: string | null;
   readonly search_until: Date | null;
-  readonly scanned_at: Date | null;
   readonly scanned_to: bigint | null;
   readonly mark: string;
   readonly absent: boolean;

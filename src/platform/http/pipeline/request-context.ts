@@ -16,7 +16,6 @@ import type { Request } from 'express';
 import type { StrictBody } from '../body/strict-json.js';
 import { invariant, type ApiError } from '../../../domain/errors.js';
 import type { SignatureSchemes } from '../../../domain/scopes.js';
-import type { Credits } from '../../../domain/units.js';
 import type { Route } from './routes.js';
 
 /** A project as the pipeline knows it, at most 30 s old (docs/interface.md §2). Decisions about money read it again. */
@@ -32,10 +31,6 @@ export interface ProjectRecord {
   readonly requireQuote: boolean;
   /** Addresses and CIDR ranges that may call; empty allows any. */
   readonly allowedSources: readonly string[];
-  readonly dailySpendCapCredits: Credits | undefined;
-  readonly isPostpaid: boolean;
-  /** 0 for prepaid; undefined for unlimited. */
-  readonly debtLimitCredits: Credits | undefined;
 }
 
 export interface Caller {
