@@ -1,24 +1,11 @@
 /** Compares the balances of deposit addresses on chain with the recorded movements. Reads only. */
 import { Injectable } from '@nestjs/common';
 import { monotonicMs, sleep } from '../../platform/support/clock.js';
-import { DEPOSIT_ASSETS, type DepositAsset } from '../../domain/deposit-state.js';
+import { DEPOSIT_ASSETS } from '../../domain/deposit-state.js';
+import type { HoldingsReport, Unexplained } from '../../domain/holdings-report.js';
 import { OperatorError } from '../../domain/operator-error.js';
 import { DepositTerms } from './deposit-terms.js';
 import { Holdings, type Amounts } from './holdings.js';
-
-/** A balance on chain that differs from the records. */
-export interface Unexplained {
-  readonly address: string;
-  readonly projectId: string;
-  readonly asset: DepositAsset;
-  readonly onChain: bigint;
-  readonly recorded: bigint;
-}
-
-export interface AuditReport {
-  readonly addresses: number;
-  readonly unexplained: readonly Unexplained[];
-}
 
 const BATCH = 100;
 /** Time limit for the block reader to reach the block of the balances. */
@@ -36,7 +23,7 @@ export class DepositAudit {
    * Audits every address. Throws ChainUnavailableError, and OperatorError when the block reader does not reach the
    * head.
    */
-  async run(onProgress: (addresses: number) => void = () => undefined): Promise<AuditReport> {
+  async run(onProgress: (addresses: number) => void = () => undefined): Promise<HoldingsReport> {
     const unexplained: Unexplained[] = [];
     let addresses = 0;
     let after = '';

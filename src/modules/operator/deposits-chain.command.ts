@@ -1,7 +1,8 @@
 /** `deposits` on chain: rescans blocks, audits balances, and plans unsigned transactions to sign elsewhere. */
 import { grouped } from '../../domain/text.js';
 import { Option, type Command } from 'commander';
-import { DepositAudit, type AuditReport } from '../deposits/deposit-audit.js';
+import type { HoldingsReport } from '../../domain/holdings-report.js';
+import { DepositAudit } from '../deposits/deposit-audit.js';
 import { DepositReturns } from '../deposits/deposit-returns.js';
 import { Rescan } from '../deposits/rescan.js';
 import { KEEP_SUN, Sweeps } from '../deposits/sweeps.js';
@@ -142,7 +143,7 @@ function addAudit(deposits: Command, context: CliContext): void {
     });
 }
 
-function auditText({ addresses, unexplained }: AuditReport): string {
+function auditText({ addresses, unexplained }: HoldingsReport): string {
   const rows = unexplained.map((each) => [
     each.address,
     each.projectId,

@@ -5,7 +5,8 @@
 import { Option, type Command } from 'commander';
 import type { INestApplicationContext } from '@nestjs/common';
 import { TronClient } from '../../platform/chain/tron.client.js';
-import { DepositAudit, type AuditReport } from '../deposits/deposit-audit.js';
+import type { HoldingsReport } from '../../domain/holdings-report.js';
+import { DepositAudit } from '../deposits/deposit-audit.js';
 import { Database } from '../../platform/database/database.js';
 import { SalesHold } from '../pool/sales-hold.js';
 import { countOf, type CheckResult, type Finding, type Report } from '../verify/finding.js';
@@ -111,7 +112,7 @@ async function runVerify(context: CliContext, options: VerifyOptions): Promise<v
 }
 
 /** Returns the audit of deposit addresses; undefined if deposits are not in use. */
-async function holdingsOf(parts: INestApplicationContext): Promise<AuditReport | undefined> {
+async function holdingsOf(parts: INestApplicationContext): Promise<HoldingsReport | undefined> {
   const accounts = await parts.get(Database).query(`SELECT FROM deposit_account LIMIT 1`);
   return accounts.length === 0 ? undefined : parts.get(DepositAudit).run();
 }

@@ -2,6 +2,7 @@
  * Rules of deposits (I14): credits equal payments and go to the project that was paid. Outflows go to our addresses or
  * are returns.
  */
+import type { HoldingsReport } from '../../domain/holdings-report.js';
 import { RETURN_IS_PAID } from '../../platform/database/paid-return.js';
 import { DEPOSIT_OUTFLOWS, OUTFLOW_IDENTITY, UNEXPLAINED_OUTFLOWS } from '../../platform/database/deposit-outflows.js';
 import { findingOf, type CheckResult } from './finding.js';
@@ -160,18 +161,6 @@ export const NEWER_DEPOSIT_CHECKS: readonly RecordCheck[] = [
   RETURNS,
   OUTFLOWS,
 ];
-
-/** Result of an audit of deposit addresses. */
-export interface HoldingsReport {
-  readonly addresses: number;
-  readonly unexplained: readonly {
-    readonly address: string;
-    readonly projectId: string;
-    readonly asset: string;
-    readonly onChain: bigint;
-    readonly recorded: bigint;
-  }[];
-}
 
 export const DEPOSIT_HOLDINGS = 'deposit-holdings';
 

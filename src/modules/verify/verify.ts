@@ -6,6 +6,7 @@
 import { monotonicMs, sleep } from '../../platform/support/clock.js';
 import { ChainUnavailableError } from '../../platform/chain/errors.js';
 import { messageOf } from '../../domain/errors.js';
+import type { HoldingsReport } from '../../domain/holdings-report.js';
 import { OperatorError } from '../../domain/operator-error.js';
 import type { Database, Queryable } from '../../platform/database/database.js';
 import type { TronClient } from '../../platform/chain/tron.client.js';
@@ -13,13 +14,7 @@ import { runRecordCheck, runOrderCheck, type RecordCheck, type RecordTerms, type
 import { covers, FINDINGS_MAX, type CheckResult, type Judged, type Report } from './finding.js';
 import { DELIVERIES_ATTEMPTED } from './delivery-checks.js';
 import { COSTS_RECORDED, RENTAL_USES } from './cost-checks.js';
-import {
-  DEPOSIT_CHECKS,
-  DEPOSIT_HOLDINGS,
-  holdingsCheck,
-  NEWER_DEPOSIT_CHECKS,
-  type HoldingsReport,
-} from './deposit-checks.js';
+import { DEPOSIT_CHECKS, DEPOSIT_HOLDINGS, holdingsCheck, NEWER_DEPOSIT_CHECKS } from './deposit-checks.js';
 import { DEPOSIT_ACT_CHECKS } from './deposit-act-checks.js';
 import { EVENT_POSITIONS } from './event-checks.js';
 import { GUARD_CHECKS } from './guard-checks.js';

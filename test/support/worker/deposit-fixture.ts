@@ -10,7 +10,8 @@ import { signedTransactionHex } from '../../../src/platform/chain/signed-transac
 import { solidHeadOf, TronClient } from '../../../src/platform/chain/tron.client.js';
 import { readConfig } from '../../../src/platform/config/config.js';
 import { DepositAddresses } from '../../../src/modules/deposits/deposit-addresses.js';
-import { DepositAudit, type Unexplained } from '../../../src/modules/deposits/deposit-audit.js';
+import type { Unexplained } from '../../../src/domain/holdings-report.js';
+import { DepositAudit } from '../../../src/modules/deposits/deposit-audit.js';
 import { BlockFollower } from '../../../src/platform/blocks/block-follower.js';
 import { DepositsModule } from '../../../src/modules/deposits/deposits.module.js';
 import { Sweeps } from '../../../src/modules/deposits/sweeps.js';
