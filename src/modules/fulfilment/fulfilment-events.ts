@@ -132,7 +132,7 @@ class ProgressMetrics {
       buckets: LATE_SECONDS,
       registers,
     });
-    this.early = counter('early_reclaims_total', 'Rentals reclaimed before their end.');
+    this.early = counter('early_reclaims_total', 'Rentals reclaimed before their end: must stay 0.');
     this.fenceLost = counter(
       'fence_lost_total',
       'Writes omitted because another worker or session held the rows, by `step`.',

@@ -88,11 +88,15 @@ export class ReconcilerGauges {
     );
     this.due = gauge('oldest_due_seconds', 'Longest wait of due work, by `purpose`.', 'purpose');
     this.stopped = gauge('sales_stopped', '1 while an unexplained disagreement stops all sales.');
-    this.drift = gauge('ledger_drift_credits', 'Balances minus their entries.');
-    this.orphans = gauge('orphan_chain_tx', 'Unexplained transactions of our wallets.');
-    this.mismatches = gauge('delegation_mismatch', 'Receivers whose delegations differ from the records.');
-    this.violations = gauge('book_violations', 'Rows that break a rule of the records, by `check`.', 'check');
-    this.unmade = gauge('checks_not_made', '1 for a `check` that the newest pass omitted.', 'check');
+    this.drift = gauge('ledger_drift_credits', 'Balances minus their entries: must be 0.');
+    this.orphans = gauge('orphan_chain_tx', 'Unexplained transactions of our wallets: must be 0.');
+    this.mismatches = gauge('delegation_mismatch', 'Receivers whose delegations differ from the records: must be 0.');
+    this.violations = gauge(
+      'book_violations',
+      'Rows that break a rule of the records, by `check`: must be 0.',
+      'check',
+    );
+    this.unmade = gauge('checks_not_made', '1 for a `check` that the newest pass omitted: must be 0.', 'check');
     this.unsearched = gauge('orphan_search_blocks_left', 'Solid blocks not yet searched for orphans.');
     addGauge(
       registry,

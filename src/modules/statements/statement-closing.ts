@@ -76,7 +76,7 @@ export class StatementClosing extends RepeatedTask {
     });
     this.unprovenGauge = new Gauge({
       name: 'statements_unproven',
-      help: 'Projects whose ledger does not add up, so a month stays open.',
+      help: 'Projects whose ledger does not add up, so a month stays open: must be 0.',
       registers,
     });
     this.overdueGauge = new Gauge({

@@ -79,7 +79,8 @@ const SELL_WITHOUT_WORKER = `UPDATE pool_wallet SET sells_until = clock_timestam
   WHERE sells_until < clock_timestamp() + interval '1 minute'`;
 
 /** Unfinished orders that no worker would claim again: there must be none at any moment. */
-const FORGOTTEN = `SELECT o.id FROM orders o WHERE coalesce(o.next_run_at, o.play_at) IS NULL AND (NOT o.settled OR EXISTS (
+const FORGOTTEN = `SELECT o.id::text FROM orders o WHERE coalesce(o.next_run_at, o.play_at) IS NULL
+  AND NOT (o.settled AND o.status = 'delivered' AND o.kind = 'rental' AND o.reclaimed_at IS NULL) AND (NOT o.settled OR EXISTS (
     SELECT FROM leg l WHERE l.order_id = o.id AND l.status = 'reclaiming' AND NOT EXISTS (
       SELECT FROM chain_tx t WHERE t.leg_id = l.id AND t.purpose = 'reclaim' AND t.status IN ('included', 'solid'))))`;
 
@@ -306,7 +307,7 @@ export class CrashCluster {
     }
     if (settled) this.violations.push(...report.unmade.map(({ check, why }) => `${check} could not be made: ${why}`));
     const forgotten = await this.database.query(FORGOTTEN);
-    if (forgotten.length > 0) this.violations.push(`${when}: I5 forgotten ${JSON.stringify(forgotten, String)}`);
+    if (forgotten.length > 0) this.violations.push(`${when}: I5 forgotten ${JSON.stringify(forgotten)}`);
     await this.checkAccepted(when);
   }
 
