@@ -78,9 +78,13 @@ const RUNNING = `SELECT key FROM orders WHERE settled AND status = 'delivered' A
 const SELL_WITHOUT_WORKER = `UPDATE pool_wallet SET sells_until = clock_timestamp() + interval '1 minute'
   WHERE sells_until < clock_timestamp() + interval '1 minute'`;
 
-/** Unfinished orders that no worker would claim again: there must be none at any moment. */
-const FORGOTTEN = `SELECT o.id::text FROM orders o WHERE coalesce(o.next_run_at, o.play_at) IS NULL
-  AND NOT (o.settled AND o.status = 'delivered' AND o.kind = 'rental' AND o.reclaimed_at IS NULL) AND (NOT o.settled OR EXISTS (
+/**
+ * Unfinished orders that no worker would claim again: there must be none at any moment. A rental whose reclaim is not
+ * sent yet needs no due time, since workers claim it by its end.
+ */
+const FORGOTTEN = `SELECT o.id::text FROM orders o WHERE coalesce(o.next_run_at, o.play_at) IS NULL AND (NOT o.settled
+  OR EXISTS (SELECT FROM leg l WHERE l.order_id = o.id AND l.status IN ('reserved', 'placed'))
+  OR o.reclaimed_at IS NOT NULL AND EXISTS (
     SELECT FROM leg l WHERE l.order_id = o.id AND l.status = 'reclaiming' AND NOT EXISTS (
       SELECT FROM chain_tx t WHERE t.leg_id = l.id AND t.purpose = 'reclaim' AND t.status IN ('included', 'solid'))))`;
 
