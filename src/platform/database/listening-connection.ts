@@ -68,9 +68,9 @@ export class ListeningConnection {
       if (this.link !== undefined) {
         await this.link.lost;
         backoffMs = BACKOFF_MS_MIN;
+        if (!this.isStopping()) log.warn({ channel }, 'lost the listening connection');
       }
       if (this.isStopping()) return;
-      log.warn({ channel }, 'lost the listening connection');
       // Jitter: the processes of one service lose their database together and should not reconnect together.
       await sleep(backoffMs * (0.5 + Math.random()), this.stopping.signal);
       backoffMs = Math.min(backoffMs * 2, BACKOFF_MS_MAX);
