@@ -37,8 +37,9 @@ const args = process.argv.slice(2);
 const output = { isLost: false };
 
 /**
- * The command still completes, because its act may be half done; one without an end stops. A closed pipe is no failure:
- * `head` closes it. Any other failure is reported once, since a repeated command could act twice.
+ * Reports output that cannot be written. The command still completes, since its act may be half done; only a command
+ * that runs until Ctrl-C stops. A closed pipe is no failure, since `head` closes it. Any other failure is reported once
+ * and names the audit log, since a repeated command could act twice.
  */
 function noteOutputError(error: NodeJS.ErrnoException): void {
   if (error.code === 'EPIPE' || output.isLost) return;
