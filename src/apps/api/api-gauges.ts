@@ -19,7 +19,7 @@ export function watchPrices(app: INestApplicationContext, registry: Registry): v
     registry,
     {
       name: 'market_obstacle',
-      help: '1 for the `cause` that keeps the chain’s fees from being read.',
+      help: '1 for the `cause` that keeps the chain’s fees from being read (`doubtful`: outside the bounds; `disagreement`: of nodes).',
       label: 'cause',
     },
     () => MARKET_OBSTACLES.map((cause) => [cause, cause === market.obstacle ? 1 : 0]),
@@ -40,7 +40,7 @@ export function watchPrices(app: INestApplicationContext, registry: Registry): v
     registry,
     {
       name: 'sizing_obstacle',
-      help: '1 for the `cause` that prevents token measurements.',
+      help: '1 for the `cause` that prevents token measurements (`blacklisted`: every known holder).',
       label: 'cause',
     },
     () => SIZING_OBSTACLES.map((cause) => [cause, cause === market.sizingObstacle ? 1 : 0]),

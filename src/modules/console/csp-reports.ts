@@ -26,7 +26,7 @@ export class CspReports {
   ) {
     this.reports = new Counter({
       name: 'console_csp_reports_total',
-      help: 'Browser reports of a broken content security policy.',
+      help: 'Browser reports of a broken content security policy: must not rise.',
       registers: [metrics.registry],
     });
   }

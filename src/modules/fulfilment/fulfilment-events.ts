@@ -122,7 +122,7 @@ class ProgressMetrics {
     });
     this.answers = counter(
       'broadcast_answers_total',
-      'Answers to broadcasts, by `node` and `code` (`NOT_SENT:…`: no node reached).',
+      'Answers to broadcasts, by `node` and `code`; all but SUCCESS are ambiguous. `NOT_SENT:…`: no node reached.',
       'node',
       'code',
     );
