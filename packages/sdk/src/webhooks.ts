@@ -44,7 +44,10 @@ export class Webhooks {
     return (await this.transport.send<Api.WebhookDeleted>(call, options)).body;
   }
 
-  /** Replaces the secret. The old one keeps signing too for `expire_old_after_sec` (0 to 86 400, default 86 400). */
+  /**
+   * Replaces the secret. The old one keeps signing too for `expire_old_after_sec` (0 to 86 400, default 86 400). Until
+   * then another rotation is 409 LIMIT_REACHED, except with 0, which ends both secrets immediately.
+   */
   async rotate(id: string, request: Api.WebhookRotateRequest = {}, options?: CallOptions): Promise<WebhookWithSecret> {
     return this.change(`/${part(id)}/rotate`, request, options);
   }

@@ -232,7 +232,7 @@ export function describeWebhookRotate(): Operation {
     tag: 'Webhooks',
     summary: 'Make a new secret',
     description:
-      'Both secrets sign until the previous one expires, so a receiver may accept either. A project may rotate 100 secrets in 24 hours. The body is optional.',
+      'Both secrets sign until the previous one expires, so a receiver may accept either. Until then another rotation is refused, except with `expire_old_after_sec` 0, which ends both immediately. A project may rotate 100 secrets in 24 hours. The body is optional.',
     parameters: [WEBHOOK_ID],
     request: {
       schemaName: 'WebhookRotateRequest',

@@ -12,6 +12,7 @@ import { Config } from '../../platform/config/config.js';
 import { ApiError, invalidField } from '../../domain/errors.js';
 import { maskedUrl } from '../../domain/masked-url.js';
 import { EVENT_TYPES } from '../../domain/event-types.js';
+import { timeText } from '../../domain/text.js';
 import { UUID } from '../../domain/uuid.js';
 import type { Witness } from '../../platform/database/audit-log.js';
 import { Database, type Transaction } from '../../platform/database/database.js';
@@ -87,6 +88,10 @@ const changedColumns = (isReported: boolean) => ({
 const KEEP_PREVIOUS = `UPDATE webhook_endpoint
     SET previous_until = CASE WHEN $2 > 0 THEN clock_timestamp() + make_interval(secs => $2) END
   WHERE id = $1`;
+
+/** End of an overlap that runs. */
+const RUNNING_OVERLAP = `SELECT previous_until AS until FROM webhook_endpoint
+  WHERE id = $1 AND previous_until > clock_timestamp()`;
 
 const LOOK_NOW = `UPDATE webhook_state SET due_at = clock_timestamp() WHERE endpoint_id = $1`;
 
@@ -191,13 +196,17 @@ export class Webhooks {
     });
   }
 
-  /** Returns a new secret; the previous one also signs for `expireSec` more. Throws 404, and 409 LIMIT_REACHED. */
+  /**
+   * Returns a new secret; the previous one also signs for `expireSec` more. Throws 404, and 409 LIMIT_REACHED, also for
+   * an overlap while an earlier one runs.
+   */
   async rotate(projectId: string, id: string, expireSec: number, witness: Witness): Promise<string> {
     const secret = newSecret();
     const secretSealed = await this.seal(id, secret);
     await this.act(projectId, id, async (tx) => {
       await witness(tx, 'webhook.rotate', projectId, { webhook: id, expireSec });
       await countChange(tx, projectId, 'rotate');
+      await requireOneOverlap(tx, id, expireSec);
       await tx.query(KEEP_PREVIOUS, [id, expireSec]);
       await tx
         .repository(WebhookEndpoint)
@@ -261,6 +270,17 @@ export async function lockEndpoint(tx: Transaction, projectId: string, id: strin
   );
   if (found === undefined) throw noSuchWebhook();
   return found;
+}
+
+/** Throws 409: there is room for one earlier secret, so a second overlap would end the one that receivers verify with. */
+async function requireOneOverlap(tx: Transaction, id: string, overlapSec: number): Promise<void> {
+  const [running] = overlapSec > 0 ? await tx.query<{ until: Date }>(RUNNING_OVERLAP, [id]) : [];
+  if (running === undefined) return;
+  throw new ApiError(
+    'LIMIT_REACHED',
+    `The secret before the present one still signs, until ${timeText(running.until)}. This rotation would end it ` +
+      'immediately. Wait until then, or rotate without an overlap (expire_old_after_sec 0), which ends both secrets.',
+  );
 }
 
 /** Returns true if the options change the endpoint. Disabling by the owner replaces any other reason. */

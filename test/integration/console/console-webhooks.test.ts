@@ -76,6 +76,18 @@ async function delivery(endpoint: string, given: Delivery = {}): Promise<string>
   return id;
 }
 
+it('refuses a second rotation of a secret while the first secret still signs, and ends both without an overlap', async () => {
+  const path = of(`/webhooks/${await webhook()}/rotate`);
+  const rotate = (sec: number) => owner.browser.post(path, { expire_old_after_sec: sec });
+  const answers = [await rotate(60), await rotate(60), await rotate(0)];
+  expect(answers.map(({ status, body }) => [status, body.error])).toEqual([
+    [200, undefined],
+    [409, 'LIMIT_REACHED'],
+    [200, undefined],
+  ]);
+  for (const { body } of [answers[0]!, answers[2]!]) noteWebhookSecret(body.secret as string);
+});
+
 describe('one delivery', () => {
   it('shows its order, the body sent, the answer and the next attempt', async () => {
     const endpoint = await webhook();

@@ -22,6 +22,8 @@ it('creates, lists, changes, rotates, tests, replays and deletes, with the opera
   expect(made.secret).toMatch(/^whsec_/);
   expect((await cli('webhooks', 'change', made.webhook, '--all-types', '--json')).json().types).toBeNull();
   expect((await cli('webhooks', 'rotate', made.webhook, '--yes', '--json')).json().secret).not.toBe(made.secret);
+  const repeated = await cli('webhooks', 'rotate', made.webhook, '--yes');
+  expect([repeated.code, repeated.err]).toEqual([1, expect.stringMatching(/rotate without an overlap/)]);
   expect((await cli('webhooks', 'test', made.webhook)).code).toBe(0);
   expect((await cli('webhooks', 'replay', made.webhook, '--after', '0')).code).toBe(0);
   const { deliveries } = (await cli('webhooks', 'deliveries', made.webhook, '--json')).json();

@@ -1,5 +1,6 @@
 // Repeated webhook acts of a project: bounded where rows are kept forever or the sender is kept busy.
 import { EndpointWatch } from '../../../src/modules/sender/endpoint-watch.js';
+import { Sealers } from '../../../src/platform/support/sealers.js';
 import { ACTS_PER_DAY } from '../../../src/modules/webhooks/webhook-acts.js';
 import { WEBHOOKS_PER_DAY } from '../../../src/modules/webhooks/webhooks.js';
 import { expectError } from '../../support/api/answers.js';
@@ -128,10 +129,12 @@ it.each(['rotate', 'resend', 'replay'] as const)('bounds the acts of a project i
     [id],
   );
   const path = { rotate: 'rotate', resend: `deliveries/${delivery.toString()}/resend`, replay: 'replay' }[act];
+  // An overlap would refuse the next rotation.
+  const body = { rotate: { expire_old_after_sec: 0 }, resend: undefined, replay: { after: 0 } }[act];
   const ask = () =>
-    act === 'replay'
-      ? post(customer, `/${id}/${path}`, { after: 0 })
-      : customer.request('POST', `/v1/webhooks/${id}/${path}`);
+    body === undefined
+      ? customer.request('POST', `/v1/webhooks/${id}/${path}`)
+      : post(customer, `/${id}/${path}`, body);
   await api.database.query(`INSERT INTO webhook_act (project_id, act, count) VALUES ($1, $2, $3)`, [
     ...[customer.merchant, act, ACTS_PER_DAY[act] - 1],
   ]);
@@ -143,6 +146,40 @@ it.each(['rotate', 'resend', 'replay'] as const)('bounds the acts of a project i
   expectError(await ask(), 'LIMIT_REACHED');
   await ageActs(customer);
   expect((await ask()).status).toBeLessThan(300);
+});
+
+it('a webhook refuses another rotation with an overlap while one runs, and ends both secrets without one', async () => {
+  const customer = await fixture.newCustomer();
+  const { id, secret } = await fixture.newWebhook(customer);
+  const rotate = async (body: object) => post(customer, `/${id}/rotate`, body);
+  const kept = async (): Promise<string | undefined> => {
+    const [row] = await api.database.query<{ previous: Buffer | null }>(
+      `SELECT previous_secret_sealed AS previous FROM webhook_endpoint WHERE id = $1`,
+      [id],
+    );
+    return row?.previous ? api.app.get(Sealers).webhookSecret.open(row.previous, id)?.toString() : undefined;
+  };
+  const both = await Promise.all([rotate({}), rotate({ expire_old_after_sec: 3600 })]);
+  expect(both.map(({ status }) => status).sort()).toEqual([200, 409]);
+  const before = await api.database.query(`SELECT count FROM webhook_act WHERE project_id = $1`, [customer.merchant]);
+  for (const body of [{}, { expire_old_after_sec: 60 }]) {
+    const refused = await rotate(body);
+    expectError(refused, 'LIMIT_REACHED');
+    expect(refused.body.msg).toMatch(/still signs, until .* or rotate without an overlap \(expire_old_after_sec 0\)/);
+  }
+  expect(await kept()).toBe(secret);
+  expect(await api.database.query(`SELECT count FROM webhook_act WHERE project_id = $1`, [customer.merchant])).toEqual(
+    before,
+  );
+  expect((await rotate({ expire_old_after_sec: 0 })).status).toBe(200);
+  expect(await kept()).toBeUndefined();
+  expect((await rotate({})).status).toBe(200);
+  await api.database.transaction(async (tx) => {
+    // With triggers off: a trigger would treat this as another rotation.
+    await tx.query('SET LOCAL session_replication_role = replica');
+    await tx.query(`UPDATE webhook_endpoint SET previous_until = clock_timestamp() WHERE id = $1`, [id]);
+  });
+  expect((await rotate({})).status).toBe(200);
 });
 
 it('changes in quick succession are a few events, and the last one shows the final state', async () => {

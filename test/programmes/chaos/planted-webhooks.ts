@@ -12,6 +12,11 @@ const WEBHOOKS = 'modules/webhooks/webhooks.ts';
 
 export const PLANTED_WEBHOOKS: readonly PlantedBug[] = [
   {
+    name: 'a second rotation of a webhook ends the overlap of the first',
+    changes: one(WEBHOOKS, 'if (running === undefined) return;', 'if (running !== null) return;'),
+    test: acts('refuses another rotation with an overlap while one runs, and ends both secrets without one'),
+  },
+  {
     name: 'a fault behind the status line undoes a success',
     changes: one(
       'modules/sender/attempt.ts',

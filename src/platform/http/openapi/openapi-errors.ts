@@ -137,7 +137,7 @@ export const ERROR_TOPICS = {
     },
     LIMIT_REACHED: {
       cause:
-        'Too many webhooks, changes of webhooks in 24 hours or auto-delegations, or this webhook is being replayed',
+        'Too many webhooks, changes of webhooks in 24 hours or auto-delegations, or this webhook is being replayed or rotated',
       remedy: '`msg` says which. Delete one, or wait for the replay or the next day.',
     },
     EVENTS_EXPIRED: {
