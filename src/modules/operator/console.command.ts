@@ -5,7 +5,7 @@ import { Config } from '../../platform/config/config.js';
 import { originOf } from '../../platform/config/setting.js';
 import { AUDIENCES, PERSON_ROLES_TEXT, type Audience, type PersonRole } from '../../domain/audience.js';
 import { OperatorError, usageError } from '../../domain/operator-error.js';
-import { timeText } from '../../domain/text.js';
+import { grouped, timeText } from '../../domain/text.js';
 import { EMAIL_ADDRESS } from '../../domain/email-address.js';
 import { Invitations, linkOf, type Place } from '../people/invitations.js';
 import { RestoredAccessReview } from '../people/restored-access.js';
@@ -154,7 +154,9 @@ remove people who have left in the console. Changes that people made after the d
 function addAfterRestore(consoles: Command, context: CliContext): void {
   consoles
     .command('after-restore')
-    .description('end all sessions, and list the keys, people and secrets that a restored dump brought back')
+    .description(
+      'end all sessions, raise the numbers of new rows, and list the keys, people and secrets that a restored dump brought back',
+    )
     .option('--lost <file>', 'a file with the URL of the damaged database: lists only the differences from it')
     .action(async ({ lost }: { readonly lost?: string }) => {
       await context.confirm('This signs everyone out of both consoles.');
@@ -162,10 +164,11 @@ function addAfterRestore(consoles: Command, context: CliContext): void {
       const lostUrl = lost === undefined ? undefined : readSecretFile(lost, URL_BYTES_MAX).toString('utf8').trim();
       await context.operate(async (parts) => {
         const review = parts.get(RestoredAccessReview);
-        const ended = await review.endSessions(act);
+        const { ended, raisedBy } = await review.recordRestore(act);
         const access = await review.list(lostUrl);
         const human = [
           `${ended.toString()} sessions ended.`,
+          `Numbers of new orders, ledger entries, deposits, auto-delegations and deliveries: ${grouped(BigInt(raisedBy))} higher.`,
           lost === undefined ? 'Access that the dump contains:' : 'Differences from the damaged database:',
           table(
             ['what', 'of', 'now', ...(lost === undefined ? [] : ['before'])],
@@ -174,7 +177,7 @@ function addAfterRestore(consoles: Command, context: CliContext): void {
           ),
           NEXT_STEPS,
         ].join('\n\n');
-        context.print(human, { ended, access });
+        context.print(human, { ended, raised_by: raisedBy, access });
       });
     });
 }

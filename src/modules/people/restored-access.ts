@@ -6,6 +6,7 @@ import { Injectable } from '@nestjs/common';
 import pg from 'pg';
 import { recordAct, type Author } from '../../platform/database/audit-log.js';
 import { Database } from '../../platform/database/database.js';
+import { raiseToldNumbers } from '../../platform/database/told-numbers.js';
 
 const CONNECT_MS = 10_000;
 const QUERY_MS = 60_000;
@@ -58,12 +59,16 @@ const NO_ACCESS = new Set(['revoked', 'deleted']);
 export class RestoredAccessReview {
   constructor(private readonly database: Database) {}
 
-  /** Ends every session of both consoles. Returns their number. */
-  async endSessions(author: Author): Promise<number> {
+  /**
+   * Ends every session of both consoles, and raises the numbers of new rows above those that lost rows may have had.
+   * Returns the number of sessions, and the step.
+   */
+  async recordRestore(author: Author): Promise<{ ended: number; raisedBy: number }> {
     return this.database.transaction(async (tx) => {
       const ended = (await tx.query(`DELETE FROM console_session RETURNING id`)).length;
-      await recordAct(tx, author, { action: 'console.after-restore', subject: 'all', detail: { ended } });
-      return ended;
+      const raisedBy = await raiseToldNumbers(tx);
+      await recordAct(tx, author, { action: 'console.after-restore', subject: 'all', detail: { ended, raisedBy } });
+      return { ended, raisedBy };
     });
   }
 

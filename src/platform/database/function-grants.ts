@@ -1,4 +1,10 @@
 import { ROLES, type Role } from './grants.js';
+import { TOLD_SEQUENCES } from './told-numbers.js';
+
+/** The roles that may raise each sequence after a restore. Inserting a row needs no right on its sequence. */
+export const SEQUENCE_GRANTS: Readonly<Record<string, readonly Role[]>> = Object.fromEntries(
+  TOLD_SEQUENCES.map((sequence) => [sequence, ['cli']] as const),
+);
 
 /**
  * The roles that may call each function; PUBLIC may call none. The rights on tables are in grants.ts. A trigger's

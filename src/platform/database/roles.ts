@@ -2,7 +2,7 @@
  * The database roles, one for each process, and the statements that a database lacks. A plan is computed from the
  * catalogue. It can be run, or printed for an administrator if this user lacks the rights.
  */
-import { FUNCTION_GRANTS } from './function-grants.js';
+import { FUNCTION_GRANTS, SEQUENCE_GRANTS } from './function-grants.js';
 import type { Access, Columns } from './grant-columns.js';
 import { ROLES, TABLE_GRANTS, type Role } from './grants.js';
 import type { Queryable } from './database.js';
@@ -100,7 +100,7 @@ function rightsOn(table: string, role: Role, access: Access, all: readonly strin
   });
 }
 
-/** Returns the rights that this version declares for the tables and functions that the database has. */
+/** Returns the rights that this version declares for the tables, sequences and functions that the database has. */
 export async function wantedRights(db: Queryable): Promise<Right[]> {
   const tables = await db.query<{ name: string; columns: string[] }>(
     `SELECT c.relname::text AS name, array_agg(t.attname::text ORDER BY t.attnum) AS columns
@@ -111,7 +111,17 @@ export async function wantedRights(db: Queryable): Promise<Right[]> {
     `SELECT proname::text AS name, format('FUNCTION %s(%s)', proname, pg_get_function_identity_arguments(oid)) AS on
        FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND prokind = 'f'`,
   );
+  const sequences = await db.query<{ name: string }>(
+    `SELECT relname::text AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'S'`,
+  );
   return [
+    ...sequences.flatMap(({ name }) =>
+      (SEQUENCE_GRANTS[name] ?? []).map((role) => ({
+        on: `SEQUENCE ${name}`,
+        privilege: 'UPDATE',
+        grantee: roleNamed(role),
+      })),
+    ),
     ...tables.flatMap(({ name, columns }) =>
       Object.entries(TABLE_GRANTS[name] ?? {}).flatMap(([role, access]) =>
         rightsOn(name, role as Role, access, columns),

@@ -25,6 +25,22 @@ afterAll(async () => {
   );
 }, LIMIT_MS);
 
+/** Tables whose numbers an API, an event, a webhook or a console tells. */
+const TOLD = ['orders', 'credit_entry', 'deposit', 'auto_delegation', 'webhook_delivery'];
+
+/** Draws the next number of each told sequence, as inserting a row would. */
+const drawNumbers = async (url: string): Promise<bigint[]> =>
+  asAdmin(url, async (client) => {
+    const drawn: bigint[] = [];
+    for (const table of TOLD) {
+      const { rows } = await client.query<{ id: string }>(`SELECT nextval(pg_get_serial_sequence($1, 'id')) AS id`, [
+        table,
+      ]);
+      drawn.push(BigInt(rows[0]!.id));
+    }
+    return drawn;
+  });
+
 it(
   'ends all sessions, and lists everything revoked, removed or used up since the dump',
   async () => {
@@ -56,13 +72,23 @@ it(
       await client.query(`UPDATE person SET credentials = credentials + 1 WHERE id = $1`, [owner.id]);
     });
 
+    // Rows after the dump: their numbers were told to merchants.
+    for (let row = 0; row < 3; row += 1) await drawNumbers(lostUrl);
+    const told = await drawNumbers(lostUrl);
+
     const file = join(folder, 'lost-url');
     writeFileSync(file, `${lostUrl}\n`, { mode: 0o600 });
     const refused = await cli('console', 'after-restore', '--lost', file);
     expect(refused.code).toBe(2);
     const answer = await cli('console', 'after-restore', '--lost', file, '--yes', '--json');
-    const { ended, access } = answer.json() as { ended: number; access: Record<string, string>[] };
-    expect(ended).toBe(3);
+    const { ended, raised_by, access } = answer.json() as {
+      ended: number;
+      raised_by: number;
+      access: Record<string, string>[];
+    };
+    expect([ended, raised_by]).toEqual([3, 1_000_000]);
+    const next = await drawNumbers(restored.url);
+    expect(next.map((number, table) => number > told[table]! + 900_000n)).toEqual(TOLD.map(() => true));
     expect(access.map(({ kind, name, state, before }) => [kind, name, state, before])).toEqual([
       ['API key', 'Acme, payouts', expect.stringMatching(/^works/), 'revoked'],
       ['password and second factor', `merchant ${owner.email}`, expect.any(String), expect.any(String)],
@@ -82,6 +108,7 @@ it(
     }
     const all = await cli('console', 'after-restore', '--yes');
     expect(all.out).toMatch(/1 sessions ended/);
+    expect(all.out).toMatch(/Numbers of new orders, .*: 1 000 000 higher/);
     for (const words of ['Acme, payouts', owner.email, member.email, kept.email]) expect(all.out).toContain(words);
   },
   LIMIT_MS,

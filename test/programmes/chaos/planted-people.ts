@@ -217,6 +217,17 @@ export const PLANTED_PEOPLE: readonly PlantedBug[] = [
     ),
   },
   {
+    name: 'the number of a lost order is given to another one',
+    changes: one(
+      'platform/database/told-numbers.ts',
+      'nextval(name::regclass) + $2',
+      'nextval(name::regclass) + 0 * $2',
+    ),
+    test: integration('people/after-restore')(
+      'ends all sessions, and lists everything revoked, removed or used up since the dump',
+    ),
+  },
+  {
     name: 'a key that was revoked since the dump is not listed',
     changes: one(
       'modules/people/restored-access.ts',
