@@ -290,7 +290,7 @@ export function merchants(at: () => ConsoleCluster, see: (view: View) => View): 
     await at().order('sought', 'delivered');
     const { delegations } = await at().client.orders.get('sought');
     const [row] = await at().database.query<{ request_id: string }>(
-      `SELECT request_id FROM orders WHERE key = 'sought'`,
+      `SELECT split_part(request_id, '~', 1) AS request_id FROM orders WHERE key = 'sought'`,
     );
     const view = await open('/billing/ledger');
     const { page } = view;

@@ -6,6 +6,7 @@
 import { Injectable } from '@nestjs/common';
 import { ConsoleConfig } from '../../platform/config/console-config.js';
 import { Database, isRefusal } from '../../platform/database/database.js';
+import { newPurchaseReference } from '../../platform/support/purchase-reference.js';
 import { Log } from '../../platform/observability/logger.js';
 import { ApiError, invariant, messageOf } from '../../domain/errors.js';
 import { energy } from '../../domain/units.js';
@@ -75,11 +76,12 @@ export class ConsolePurchases {
       expectedUses,
       ...furtherPartsOf(request),
     });
-    const { sessionId, requestId } = caller;
+    const { sessionId } = caller;
+    const madeBy = newPurchaseReference(caller.requestId);
     const judged = terms === undefined ? { refusal: codeOf(refusal) } : { terms };
     const isReplay = await this.make({
       ...{ kind: 'rental', caller, projectId, limits, key, refusal, credits: terms?.credits },
-      run: (lockWaitMs) => buyInConsole(this.database, { sessionId, key, hash, requestId, lockWaitMs, judged }),
+      run: (lockWaitMs) => buyInConsole(this.database, { sessionId, key, hash, madeBy, lockWaitMs, judged }),
     });
     return { order: key, is_replay: isReplay };
   }
@@ -101,12 +103,13 @@ export class ConsolePurchases {
       return { ...priced, durationSec, expectedUses, headAt };
     });
     const hash = requestHash({ kind: 'extension', orderKey: order.key, durationSec, expectedUses });
-    const { sessionId, requestId } = caller;
+    const { sessionId } = caller;
+    const madeBy = newPurchaseReference(caller.requestId);
     const judged = terms === undefined ? { refusal: codeOf(refusal) } : { terms };
     const isReplay = await this.make({
       ...{ kind: 'extension', caller, projectId, limits, key, refusal, credits: terms?.credits },
       run: (lockWaitMs) =>
-        extendInConsole(this.database, order.id, { sessionId, key, hash, requestId, lockWaitMs, judged }),
+        extendInConsole(this.database, order.id, { sessionId, key, hash, madeBy, lockWaitMs, judged }),
     });
     return { order: order.key, is_replay: isReplay };
   }

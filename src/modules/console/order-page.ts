@@ -1,4 +1,5 @@
 /** Assembles the page of an order from its records: sentence, timeline, money, proof, request, deliveries. Pure. */
+import { requestIdIn } from '../../platform/support/purchase-reference.js';
 import { burnPrice, rateText, trxOf } from '../../domain/conversion.js';
 import { energy, toJsonInteger, type RateE8 } from '../../domain/units.js';
 import { maskedUrl } from '../../domain/masked-url.js';
@@ -157,7 +158,7 @@ function requestOf({ order, key }: OrderRecords): OrderStory['request'] {
     is_own_key: isOwnKey(order),
     replays: toJsonInteger(order.replays ?? 0n),
     last_replayed_at: timeOf(order.replayed_at),
-    request_id: order.request_id,
+    request_id: requestIdIn(order.request_id),
     body: requestBodyOf(order),
   });
 }

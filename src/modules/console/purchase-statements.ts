@@ -12,7 +12,8 @@ interface Call<Terms> {
   readonly sessionId: string;
   readonly key: string;
   readonly hash: Buffer;
-  readonly requestId: string;
+  /** Stored with the order or extension. */
+  readonly madeBy: string;
   readonly lockWaitMs: number;
   readonly judged: Judged<Terms>;
 }
@@ -80,8 +81,8 @@ async function run(database: Database, statement: typeof BUY, values: readonly u
   return row;
 }
 
-function callOf({ sessionId, key, hash, requestId, lockWaitMs, judged }: Call<unknown>): readonly unknown[] {
-  return [sessionId, key, hash, requestId, lockWaitMs, 'refusal' in judged ? judged.refusal : null];
+function callOf({ sessionId, key, hash, madeBy, lockWaitMs, judged }: Call<unknown>): readonly unknown[] {
+  return [sessionId, key, hash, madeBy, lockWaitMs, 'refusal' in judged ? judged.refusal : null];
 }
 
 function orderOf(terms: OrderTerms): readonly unknown[] {

@@ -159,7 +159,7 @@ function byWord(isOne: boolean): string[] {
           ORDER BY o.created_at DESC ${LIMIT}`,
     `SELECT 'order' AS kind, 'request_id' AS by, key AS name, NULL AS says, project_id, created_at AS at
        FROM (SELECT key, request_id, project_id, created_at FROM orders WHERE {project_id}
-              ORDER BY id DESC ${NEWEST}) newest WHERE request_id = $1 ${LIMIT}`,
+              ORDER BY id DESC ${NEWEST}) newest WHERE split_part(request_id, '~', 1) = $1 ${LIMIT}`,
     `SELECT 'refused_request' AS kind, 'request_id' AS by, request_id AS name, error || ': ' || reason AS says, project_id, at
        FROM (SELECT request_id, error, reason, project_id, at FROM refused_request WHERE {project_id}
               ORDER BY id DESC ${NEWEST}) newest WHERE request_id = $1 ${LIMIT}`,

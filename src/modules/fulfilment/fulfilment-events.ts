@@ -5,6 +5,7 @@
 import { Injectable } from '@nestjs/common';
 import { Counter, Histogram } from 'prom-client';
 import { monotonicMs } from '../../platform/support/clock.js';
+import { requestIdIn } from '../../platform/support/purchase-reference.js';
 import { Log } from '../../platform/observability/logger.js';
 import { Metrics } from '../../platform/observability/metrics.js';
 import type { ChainTxPurpose, OrderKind, OrderStatus, TopUpCause } from '../../domain/order-state.js';
@@ -26,7 +27,7 @@ export interface IdentityRow {
 }
 
 export function identityOf(row: IdentityRow): OrderIdentity {
-  return { id: row.id, projectId: row.project_id, requestId: row.request_id ?? undefined };
+  return { id: row.id, projectId: row.project_id, requestId: requestIdIn(row.request_id) };
 }
 
 export type TxChange = 'sending' | 'included' | 'fallen' | 'solid' | 'dead';

@@ -6,7 +6,7 @@ import type { Priced, PurchaseContext } from './purchase.js';
 export interface ExtendRow {
   readonly created: boolean;
   readonly same_request: boolean;
-  /** Id of the request that created the extension of this key. */
+  /** Reference of the request that created the extension of this key. */
   readonly made_by: string | null;
 }
 
@@ -25,6 +25,8 @@ export interface ExtensionPurchase extends PurchaseContext {
   readonly orderId: bigint;
   readonly time: AddedTime;
   readonly hash: Buffer;
+  /** Stored with the extension. No other request has it. */
+  readonly madeBy: string;
 }
 
 export interface ExtendRequest {
@@ -50,7 +52,7 @@ const ARGUMENTS: ArgumentsOf<ExtendRequest> = {
   p_head: ({ priced: { terms } }) => (terms === undefined ? null : new Date(terms.headAtMs).toISOString()),
   p_longest: ({ priced }) => priced.terms?.longestSec ?? null,
   p_refusal: ({ priced }) => priced.refusal?.code ?? null,
-  p_request_id: ({ purchase }) => purchase.requestId,
+  p_request_id: ({ purchase }) => purchase.madeBy,
   p_lock_ms: ({ lockWaitMs }) => lockWaitMs,
   p_expected_uses: ({ purchase }) => purchase.time.expectedUses ?? null,
   p_fee_limit: ({ priced }) => priced.terms?.feeLimitSun ?? null,

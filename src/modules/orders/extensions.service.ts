@@ -3,6 +3,7 @@
  * `extend_order` applies it.
  */
 import { Injectable } from '@nestjs/common';
+import { newPurchaseReference } from '../../platform/support/purchase-reference.js';
 import { TtlCache } from '../../platform/support/ttl-cache.js';
 import { TronClient } from '../../platform/chain/tron.client.js';
 import { invalidField, messageOf, type ApiError } from '../../domain/errors.js';
@@ -56,7 +57,7 @@ export class ExtensionsService {
     const order = await this.find(projectId, orderKey);
     const priced = await this.price(order, time);
     const hash = requestHash({ kind: 'extension', orderKey: order.key, ...time });
-    const purchase = { ...context, orderId: order.id, time, hash };
+    const purchase = { ...context, orderId: order.id, time, hash, madeBy: newPurchaseReference(context.requestId) };
     const isReplay = await this.purchaseQueue.run(projectId, () => this.commit(purchase, priced));
     return { body: orderBody(await this.find(projectId, orderKey)), isReplay };
   }
@@ -94,7 +95,7 @@ export class ExtensionsService {
         EXTEND.run(this.database, { purchase, priced, lockWaitMs }),
       );
       if (!row.same_request) throw keyReused();
-      return !row.created && !(isRecovered && row.made_by === purchase.requestId);
+      return !row.created && !(isRecovered && row.made_by === purchase.madeBy);
     } catch (error) {
       if (!isRefusal(error)) throw error;
       const code = messageOf(error);

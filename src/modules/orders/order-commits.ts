@@ -44,7 +44,7 @@ export class OrderCommits {
     if (!result.same_request) throw keyReused();
     const row = await this.ordersByKey.find(purchase.project.id, purchase.key.value);
     invariant(row !== undefined, 'an order is not deleted while it is taken');
-    const isOwn = isRecovered && row.request_id === purchase.requestId;
+    const isOwn = isRecovered && row.request_id === purchase.madeBy;
     return { row, isReplay: !isOwn, isCreated: false, isRecovered };
   }
 

@@ -7,6 +7,7 @@ import type { Credits, Energy, RateE8, Sun } from '../../domain/units.js';
 import { requirePurchaseKey, takePurchaseKey, type PurchaseKey } from '../../platform/http/pipeline/idempotency-key.js';
 import type { Caller, ProjectRecord } from '../../platform/http/pipeline/request-context.js';
 import { monotonicMs } from '../../platform/support/clock.js';
+import { newPurchaseReference } from '../../platform/support/purchase-reference.js';
 import type { TokenTransfer } from '../quotes/transfer-sizing.js';
 import { labelsOf, type Labelled, type OrderLabels } from './order-labels.js';
 import type { OrderRow } from './order-rows.js';
@@ -49,6 +50,8 @@ export interface Purchase extends OrderContext {
   readonly order: RequestedOrder;
   /** Two requests with the same hash are repetitions of each other. */
   readonly hash: Buffer;
+  /** Stored with the order. No other request has it. */
+  readonly madeBy: string;
   /** Start of the purchase by the monotonic clock. Waiting after it is not the caller's delay. */
   readonly askedMs: number;
 }
@@ -57,7 +60,8 @@ export interface Purchase extends OrderContext {
 export function purchaseOf(requested: RequestedOrder, context: OrderContext, tokenContract: string): Purchase {
   const order = withoutDefaultToken(requested, tokenContract);
   const kind = order.kind === 'activation' ? 'activation' : 'rental';
-  return { ...context, kind, order, hash: requestHash(order), askedMs: monotonicMs() };
+  const madeBy = newPurchaseReference(context.requestId);
+  return { ...context, kind, order, hash: requestHash(order), madeBy, askedMs: monotonicMs() };
 }
 
 /**

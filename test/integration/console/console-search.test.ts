@@ -47,7 +47,7 @@ async function record(whose: 'mine' | 'theirs'): Promise<void> {
     await tx.query('SET LOCAL session_replication_role = replica');
     for (const statement of [
       `INSERT INTO orders (id, project_id, key, request_hash, kind, status, receive_address, energy, duration_sec, price_sun, credits, trx_usd_e8, request_id, created_at)
-       OVERRIDING SYSTEM VALUE VALUES (${id}, '${project}', 'payout-7', sha256(''), 'rental', 'delivered', '${RECEIVER}', 65000, 3600, 1, 1, 1, 'req-${whose}', now())`,
+       OVERRIDING SYSTEM VALUE VALUES (${id}, '${project}', 'payout-7', sha256(''), 'rental', 'delivered', '${RECEIVER}', 65000, 3600, 1, 1, 1, 'req-${whose}~Zm9vYmFyYmF6', now())`,
       `INSERT INTO leg (id, order_id, leg_no, kind, wallet_id, receive_address, amount_sun, status)
        OVERRIDING SYSTEM VALUE VALUES (${id}, ${id}, 1, 'rental', 1, '${RECEIVER}', 1, 'active')`,
       `INSERT INTO chain_tx (leg_id, order_id, purpose, attempt, wallet_id, raw_data, txid, ref_block_number, expires_at, status)

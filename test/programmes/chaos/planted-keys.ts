@@ -223,6 +223,15 @@ export const PLANTED_KEYS: readonly PlantedBug[] = [
     test: integration('http/pipeline')('refuses the Idempotency-Key'),
   },
   {
+    name: 'a purchase is told apart by the request id that its caller chose',
+    changes: one(
+      'platform/support/purchase-reference.ts',
+      "randomBytes(RANDOM_BYTES).toString('base64url')",
+      "randomBytes(RANDOM_BYTES).fill(0).toString('base64url')",
+    ),
+    test: integration('orders/own-purchases')('is new to its own request alone'),
+  },
+  {
     name: 'a second rotation ends the overlap of the first',
     changes: one('modules/projects/key-rows.ts', 'if (running !== undefined) {', 'if (running === null) {'),
     test: integration('projects/api-keys')('key does not end the secret whose overlap runs'),

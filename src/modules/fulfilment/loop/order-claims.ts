@@ -1,6 +1,7 @@
 /** Claims due orders under a lease and a fencing token, loads them, and releases them with the time of their next run. */
 import { Injectable } from '@nestjs/common';
 import { sleep } from '../../../platform/support/clock.js';
+import { requestIdIn } from '../../../platform/support/purchase-reference.js';
 import { groupBy } from '../../../platform/support/group-by.js';
 import { Config } from '../../../platform/config/config.js';
 import type { Resource } from '../../../domain/resource.js';
@@ -165,7 +166,7 @@ function toOrder(row: ClaimRow, legs: readonly ClaimedLeg[], usage: ReceiverUsag
     ageSec: row.age_sec,
     fence: row.fence,
     dueAt: row.due_at,
-    requestId: row.request_id ?? undefined,
+    requestId: requestIdIn(row.request_id),
     legs,
     usage,
   };

@@ -1,6 +1,6 @@
 /** Extensions of running rentals, and the idempotency keys of orders and extensions. Never changed. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import { BIGINT, TIMESTAMPTZ } from '../columns.js';
+import { BIGINT, REQUEST_ID, TIMESTAMPTZ } from '../columns.js';
 
 @Entity('order_extension')
 export class OrderExtension {
@@ -36,7 +36,7 @@ export class OrderExtension {
   @Column({ ...TIMESTAMPTZ, name: 'ends_at' })
   endsAt!: Date;
 
-  @Column({ type: 'text', name: 'request_id', nullable: true })
+  @Column({ ...REQUEST_ID, name: 'request_id', nullable: true })
   requestId!: string | null;
 
   @Column({ ...TIMESTAMPTZ, name: 'created_at' })

@@ -1,7 +1,7 @@
 /** One purchase: its terms, charge and outcome. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { OrderKind, OrderStatus } from '../../../domain/order-state.js';
-import { BIGINT, TIMESTAMPTZ } from '../columns.js';
+import { BIGINT, REQUEST_ID, TIMESTAMPTZ } from '../columns.js';
 
 @Entity('orders')
 export class Order {
@@ -44,7 +44,7 @@ export class Order {
   @Column({ ...BIGINT, name: 'trx_usd_e8' })
   trxUsdE8!: bigint;
 
-  @Column({ type: 'text', name: 'request_id', nullable: true })
+  @Column({ ...REQUEST_ID, name: 'request_id', nullable: true })
   requestId!: string | null;
 
   /** Expected number of uses of the energy, as the caller sent it. */
