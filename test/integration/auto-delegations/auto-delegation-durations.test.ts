@@ -1,5 +1,8 @@
 // The duration of refills and extensions by the measured uses of an address. The chain makes a block only on request.
 import { jest } from '@jest/globals';
+import { UseObserver } from '../../../src/modules/auto-delegations/use-observer.js';
+import { addressToHex } from '../../../src/platform/chain/address.js';
+import type { Block } from '../../../src/platform/chain/block.js';
 import { autoRow, leaveUses, nextBlock, ordersOf, refill, setAuto } from '../../support/worker/refill-fixture.js';
 import { foundByVerify } from '../../support/worker/extension-records.js';
 import {
@@ -151,4 +154,39 @@ it('uses are counted once for each block, by the UTC day of the chain’s clock'
   expect(await autoRow(id)).toMatchObject({ daily_uses: [1, 0, 0, 1, 3] });
   await useAt(midnight(60));
   expect((await autoRow(id)).daily_uses).toEqual([1, ...Array.from({ length: 30 }, () => 0)]);
+});
+
+describe('uses in blocks of the head', () => {
+  const FIRST = 1_000_000;
+  /** A block in which the caller calls a contract. `fork` tells blocks of one number apart. */
+  const blockOf = (number: number, fork = 'aa'): Block =>
+    ({
+      ...{ number, id: number.toString(16).padStart(16, '0') + fork.repeat(24), timestampMs: Date.UTC(2020, 5, 1) },
+      transactions: [{ caller: addressToHex(caller.address) }],
+    }) as unknown as Block;
+
+  it('are counted once if another block replaces the block of a use', async () => {
+    const worker = await SteppedWorker.open();
+    const id = await setAuto(caller.address);
+    const observer = worker.part(UseObserver);
+    await observer.observeBlocks([blockOf(FIRST)]);
+    await observer.observeBlocks([blockOf(FIRST, 'bb')]);
+    expect(await autoRow(id)).toMatchObject({ daily_uses: [1], used_block: BigInt(FIRST) });
+    await observer.observeBlocks([blockOf(FIRST + 1, 'bb')]);
+    expect(await autoRow(id)).toMatchObject({ daily_uses: [2] });
+  });
+
+  it('wait for a locked row, those of the newest 64 blocks at most', async () => {
+    const worker = await SteppedWorker.open();
+    const id = await setAuto(caller.address);
+    const observer = worker.part(UseObserver);
+    const blocks = Array.from({ length: 70 }, (_, index) => blockOf(FIRST + index));
+    await api.database.transaction(async (tx) => {
+      await tx.query('SELECT FROM auto_delegation WHERE id = $1 FOR UPDATE', [id]);
+      await observer.observeBlocks(blocks);
+    });
+    expect(await autoRow(id)).toMatchObject({ used_block: null });
+    await observer.observeBlocks([]);
+    expect(await autoRow(id)).toMatchObject({ daily_uses: [64], used_block: BigInt(FIRST + 69) });
+  });
 });

@@ -9,6 +9,7 @@ import { buy, type Bought } from '../../../src/modules/auto-delegations/refill-s
 import { energy } from '../../../src/domain/units.js';
 import { DirectTerms } from '../../../src/modules/orders/direct-terms.js';
 import { until } from '../../../packages/local/src/wait.js';
+import { byHand } from '../../support/worker/extension-records.js';
 import { autoRow, ordersOf, nextBlock, setAuto } from '../../support/worker/refill-fixture.js';
 import { keepSelling } from '../../support/api/factory.js';
 import {
@@ -19,6 +20,7 @@ import {
   openFixtureWithTwoWallets,
   pool,
   receivers,
+  rent,
   second,
   SOLID_LAG,
   START_LIMIT_MS,
@@ -96,6 +98,35 @@ it('buys while the address is woken again and again, and forgets no wake', async
   const found = { ...outcome, changeAtMs: undefined, dueInMs: undefined, checkInMs: undefined };
   expect(await worker.part(AutoDelegationClaims).record(row, found)).toBe(true);
   expect(await autoRow(id)).toMatchObject({ asleep: false, used_at: null, due_at: expect.any(Date) });
+});
+
+it('records nothing of a check whose row changed meanwhile', async () => {
+  const worker = await SteppedWorker.open();
+  await worker.followChain();
+  const id = await setAuto(receivers[1]!, { duration_sec: DURATION_SEC });
+  const row = await claimed(worker, id);
+  await setAuto(receivers[1]!, { duration_sec: DURATION_SEC, keep_energy: 70_000 });
+  const outcome = { isAsleep: true, pauseReason: 'PRICE_ABOVE_MAX', failures: 1, usableEnergy: 5n, usedAtMs: 1 };
+  const found = { ...outcome, changeAtMs: undefined, dueInMs: undefined, checkInMs: undefined };
+  expect(await worker.part(AutoDelegationClaims).record(row, found)).toBe(false);
+  const unchanged = { asleep: false, pause_reason: null, failures: 0, usable_energy: null, due_at: expect.any(Date) };
+  expect(await autoRow(id)).toMatchObject(unchanged);
+});
+
+it('skips a number under which a caller bought an order when callers could', async () => {
+  const worker = await SteppedWorker.open();
+  await worker.followChain();
+  const id = await setAuto(receivers[1]!, { duration_sec: DURATION_SEC });
+  const key = `auto_${id.toString()}_1`;
+  const old = await rent(receivers[2]!);
+  await byHand('UPDATE orders SET key = $2 WHERE key = $1', [old, key]);
+  await byHand('UPDATE order_key SET key = $2 WHERE key = $1', [old, key]);
+  expect(await bought(worker, await claimed(worker, id))).toEqual({ orderId: undefined });
+  expect(await autoRow(id)).toMatchObject({ purchases: 1n, open_order_id: null, spent_credits: 0n });
+  expect(await bought(worker, await claimed(worker, id))).toEqual({ orderId: expect.any(BigInt) });
+  expect(await ordersOf(id)).toMatchObject([{ key }, { key: `auto_${id.toString()}_2`, energy: ENERGY }]);
+  await byHand('UPDATE orders SET key = $2 WHERE key = $1', [key, old]);
+  await byHand('UPDATE order_key SET key = $2 WHERE key = $1', [key, old]);
 });
 
 it('refuses a purchase whose claim is older than a check may take', async () => {

@@ -22,6 +22,7 @@ import {
   closeFixture,
   customer,
   devnet,
+  full,
   SteppedWorker,
   mine,
   openFixtureWithCalls,
@@ -155,6 +156,72 @@ describe('an address that is kept supplied', () => {
   });
 });
 
+describe('the bounds of a purchase', () => {
+  it('are the largest order on sale: the rest is bought after it', async () => {
+    const worker = await SteppedWorker.open({ ENERGY_MAX: '100000' });
+    await worker.followChain();
+    const id = await setAuto(address);
+    for (let block = 0; block < 4; block += 1) await nextBlock(worker);
+    const [first, rest, ...more] = await ordersOf(id);
+    expect([first!.energy, first!.status, more]).toEqual([100_000n, 'delivered', []]);
+    expect(Number(rest!.energy)).toBeLessThanOrEqual(30_000);
+    expect(await usableOf(address)).toBeGreaterThanOrEqual(130_000);
+  });
+
+  it('are the shortest rental on sale, even if the auto-delegation ends before it', async () => {
+    const worker = await SteppedWorker.open({ DURATION_MIN_SEC: '60' });
+    await worker.followChain();
+    const { timestampMs } = await worker.chain().head();
+    const id = await setAuto(address, { until: new Date(timestampMs + 20_000) });
+    await refill(worker);
+    expect(await ordersOf(id)).toMatchObject([{ duration_sec: 60 }]);
+  });
+
+  it('are the highest price, which is still paid', async () => {
+    const worker = await SteppedWorker.open();
+    await worker.followChain();
+    const id = await setAuto(address, { max_sun_per_energy: 44 });
+    await refill(worker);
+    expect([await ordersOf(id), (await autoRow(id)).pause_reason]).toEqual([[], 'PRICE_ABOVE_MAX']);
+    await setAuto(address, { max_sun_per_energy: 45 });
+    await refill(worker);
+    expect(await ordersOf(id)).toMatchObject([{ credits: 130_000n * 45n * 3n }]);
+  });
+
+  it('let a small amount wait without a pause if its least price is above the maximum', async () => {
+    const worker = await SteppedWorker.open();
+    const id = await supplied(worker, { refill_below: 125_000, max_sun_per_energy: 45 });
+    // The price is at least 620 400 sun, which 45 sun for each energy reach with 13 787 energy.
+    await useEnergy(caller, 2);
+    await nextBlock(worker);
+    await nextBlock(worker);
+    expect(await usableOf(address)).toBeLessThan(125_000);
+    expect(await ordersOf(id)).toHaveLength(1);
+    expect(await autoRow(id)).toMatchObject({ pause_reason: null, failures: 0 });
+    await useEnergy(caller, 3);
+    await nextBlock(worker);
+    expect(await ordersOf(id)).toHaveLength(2);
+  });
+});
+
+it('a purchase whose receiver no node can read neither pauses an auto-delegation nor ends a pause', async () => {
+  const worker = await SteppedWorker.open();
+  await worker.followChain();
+  const id = await setAuto(address);
+  full.before = (path) => (path === 'wallet/getaccount' ? 'break' : undefined);
+  await refill(worker);
+  expect(await autoRow(id)).toMatchObject({ pause_reason: null, failures: 0, due_at: expect.any(Date) });
+  const paused = `pause_reason = 'INSUFFICIENT_CREDITS', paused_at = clock_timestamp(), failures = 2`;
+  await api.database.query(`UPDATE auto_delegation SET ${paused} WHERE id = $1`, [id]);
+  await refill(worker);
+  expect(await autoRow(id)).toMatchObject({ pause_reason: 'INSUFFICIENT_CREDITS', failures: 2 });
+  expect(await ordersOf(id)).toEqual([]);
+  full.rest();
+  await refill(worker);
+  expect(await ordersOf(id)).toHaveLength(1);
+  expect(await autoRow(id)).toMatchObject({ pause_reason: null, failures: 0 });
+});
+
 describe('a rental that ends', () => {
   it('is extended without a transaction and without a gap if the address is in use', async () => {
     const worker = await SteppedWorker.open();
@@ -211,6 +278,41 @@ describe('a rental that ends', () => {
     const { body } = await customer.get(`/v1/orders/${key}`);
     expect(body).toMatchObject({ ...told, extensions: [{ ...told, duration_sec: 3 * DAY_SEC }] });
     expect(await foundByVerify()).toEqual([]);
+  });
+
+  it('is extended no longer than any rental may last', async () => {
+    const worker = await SteppedWorker.open();
+    const [longestSec, plenty] = [30 * DAY_SEC, { idle_after_sec: 90 * DAY_SEC, daily_cap_credits: 10 ** 12 }];
+    const id = await supplied(worker, { duration_sec: longestSec, ...plenty });
+    const endsAtMs = (await ordersOf(id))[0]!.ends_at!.getTime();
+    await devnet.control('mine', { blocks: [{ timestamp: endsAtMs - 60_000 }] });
+    await nextBlock(worker);
+    const [extended] = await ordersOf(id);
+    expect(extended).toMatchObject({ extensions: 1 });
+    const { timestampMs } = await worker.chain().head();
+    expect(extended!.ends_at!.getTime() - timestampMs).toBe(longestSec * 1000);
+  });
+
+  it('is extended to `until`, and not beyond it', async () => {
+    const worker = await SteppedWorker.open();
+    await worker.followChain();
+    const { timestampMs } = await worker.chain().head();
+    const untilMs = timestampMs + 420_000;
+    const id = await supplied(worker, { duration_sec: 300, until: new Date(untilMs) });
+    await nextBlock(worker, 90);
+    const [extended] = await ordersOf(id);
+    expect(extended).toMatchObject({ extensions: 1 });
+    expect(extended!.ends_at!.getTime()).toBeGreaterThanOrEqual(untilMs);
+    expect(extended!.ends_at!.getTime()).toBeLessThan(untilMs + 1000);
+  });
+
+  it('is not extended above the highest price', async () => {
+    const worker = await SteppedWorker.open();
+    const id = await supplied(worker, { duration_sec: 300 });
+    await api.database.query('UPDATE auto_delegation SET max_sun_per_energy = 1 WHERE id = $1', [id]);
+    await nextBlock(worker, 90);
+    expect(await ordersOf(id)).toMatchObject([{ extensions: 0 }]);
+    expect((await autoRow(id)).pause_reason).toBe('PRICE_ABOVE_MAX');
   });
 
   it('is followed by a rental of the new, smaller amount', async () => {

@@ -5,6 +5,9 @@ import { addressToHex } from '../../../src/platform/chain/address.js';
 import { expectError } from '../../support/api/answers.js';
 import { HmacCustomer, type Answer } from '../../support/api/client.js';
 import { pathOf, put } from '../../support/api/auto-delegation-fixture.js';
+import { RefillSize } from '../../../src/modules/auto-delegations/refill-size.js';
+import { CONSTANT_CALL_PATH } from '../../../src/platform/chain/tron.client.js';
+import { energy } from '../../../src/domain/units.js';
 import { actAs, newOwner, type Owner } from '../../support/chain/order-chain.js';
 import { newAddress } from '../../support/chain/quote-chain.js';
 import { autoRow, nextBlock, ordersOf } from '../../support/worker/refill-fixture.js';
@@ -15,8 +18,10 @@ import {
   closeFixture,
   customer,
   devnet,
+  full,
   mine,
   openFixtureWithToken,
+  rent,
   SteppedWorker,
   SOLID_LAG,
   START_LIMIT_MS,
@@ -172,4 +177,56 @@ it('a refill whose transfer would fail is not bought: the state says so until th
   }
   expect(await ordersOf(id)).toMatchObject([{ energy: BigInt(body.transfer_energy as number) }]);
   expect(await autoRow(id)).toMatchObject({ pause_reason: null });
+});
+
+it('a refill whose transfer would fail is also missing where the address has some energy, but less than it last needed', async () => {
+  const address = await holderOf(callers[7]!, 50);
+  const { body } = await set(address, { transfer_to: newAddress(), transfer_amount: '50' });
+  await send(callers[7]!, tokenHolder.address, 30);
+  const worker = await SteppedWorker.open();
+  await worker.followChain();
+  // More than keep_energy, and less than the transfer needs.
+  await rent(address, 20_000, 3600);
+  await nextBlock(worker);
+  expect(await autoRow(idOf(body))).toMatchObject({ pause_reason: 'TRANSFER_WOULD_FAIL', failures: 1 });
+});
+
+it('a refill whose token is no contract any more is not bought', async () => {
+  const address = await holderOf(callers[8]!, 50);
+  const { body } = await set(address, { transfer_to: newAddress() });
+  const id = idOf(body);
+  const terms = JSON.stringify({ to: newAddress(), amount: '1', token: callers[9]!.address });
+  await api.database.query('UPDATE auto_delegation SET transfer = $2 WHERE id = $1', [id, terms]);
+  const worker = await SteppedWorker.open();
+  await worker.followChain();
+  await nextBlock(worker);
+  expect(await autoRow(id)).toMatchObject({ pause_reason: 'TRANSFER_WOULD_FAIL', failures: 1 });
+  expect(await ordersOf(id)).toEqual([]);
+});
+
+it('a transfer that no node can simulate pauses nothing, and its refill is bought once one can', async () => {
+  const address = await holderOf(callers[10]!, 50);
+  const { body } = await set(address, { transfer_to: newAddress() });
+  const id = idOf(body);
+  const worker = await SteppedWorker.open();
+  await worker.followChain();
+  full.before = (path) => (path === CONSTANT_CALL_PATH ? 'break' : undefined);
+  await nextBlock(worker);
+  expect(await autoRow(id)).toMatchObject({ pause_reason: null, failures: 0, due_at: expect.any(Date) });
+  expect(await ordersOf(id)).toEqual([]);
+  full.rest();
+  await nextBlock(worker);
+  expect(await ordersOf(id)).toMatchObject([{ energy: BigInt(body.transfer_energy as number) }]);
+});
+
+it('the transfer of a sleeping address is not simulated', async () => {
+  const worker = await SteppedWorker.open();
+  const levels = { keep_energy: energy(10_000n), refill_below: energy(8000n), transfer_energy: energy(9000n) };
+  const transfer = { to: newAddress(), amount: '1' };
+  const asked: string[] = [];
+  full.before = (path) => void asked.push(path);
+  const row = { address: tokenHolder.address, asleep: true, transfer, ...levels };
+  const sized = await worker.part(RefillSize).of(row);
+  expect(sized).toEqual({ row: { ...row, refill_below: 9000n }, transferEnergy: undefined, refusal: undefined });
+  expect(asked).toEqual([]);
 });

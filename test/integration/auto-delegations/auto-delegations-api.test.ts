@@ -248,8 +248,11 @@ describe('the costs', () => {
     const long = [row(3 * DAY, 150, 3), row(7 * DAY, 315, 7), row(14 * DAY, 600, 14), row(30 * DAY, 1200, 30)];
     expect(durations).toEqual([row(600, 38, 1), row(3600, 45, 1), row(DAY, 65, 1), ...long]);
     // The maximum is the price of a rental, not of a use of it.
+    const short = [row(600, 38, 1), row(3600, 45, 1)];
     const cheap = await made(customer, autoDelegations.receiver(), { max_sun_per_energy: 64 });
-    expect(cheap.durations).toEqual([row(600, 38, 1), row(3600, 45, 1)]);
+    expect(cheap.durations).toEqual(short);
+    const highest = await made(customer, autoDelegations.receiver(), { max_sun_per_energy: 65 });
+    expect(highest.durations).toEqual([...short, row(DAY, 65, 1)]);
   });
 
   it('of a use follow the measured uses, which also choose the duration', async () => {
@@ -267,6 +270,20 @@ describe('the costs', () => {
     expect(week(explicit)).toEqual(week(body));
     expect(explicit).toMatchObject({ duration_sec: 3600, measured_uses: body.measured_uses });
     expect(explicit).not.toHaveProperty('chosen_duration_sec');
+    // Beside a week, the cap of the day leaves no room for the most uses of a day, or the auto-delegation ends before.
+    const perDay = KEEP * 65 * 3;
+    const chosenWith = async (changes: string): Promise<unknown> => {
+      await autoDelegations.leave(customer, address, changes);
+      return (await customer.get(pathOf(address))).body.chosen_duration_sec;
+    };
+    const capped = (cap: number) => `auto_duration = true, duration_sec = 86400, daily_cap_credits = ${cap.toString()}`;
+    expect(await chosenWith(capped(KEEP * 315 * 3 + 5 * perDay))).toBe(7 * 86_400);
+    expect(await chosenWith(capped(KEEP * 315 * 3 + 5 * perDay - 1))).not.toBe(7 * 86_400);
+    const ending = (days: number) =>
+      `until = '${timestamp as string}'::timestamptz + interval '${days.toString()} days'`;
+    expect(await chosenWith(`${capped(10 ** 12)}, ${ending(8)}`)).toBe(7 * 86_400);
+    expect(await chosenWith(ending(6))).not.toBe(7 * 86_400);
+    expect(await chosenWith('until = NULL, auto_duration = false')).toBeUndefined();
     const [listed] = (await customer.get('/v1/auto-delegations')).body.items;
     expect(listed).toMatchObject({ measured_uses: body.measured_uses });
     expect(listed).not.toHaveProperty('durations');

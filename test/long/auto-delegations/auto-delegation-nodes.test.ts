@@ -20,6 +20,7 @@ import {
   mine,
   openFixtureWithCalls,
   pool,
+  solid,
   SOLID_LAG,
   START_LIMIT_MS,
   useEnergy,
@@ -304,6 +305,52 @@ describe('with two nodes', () => {
     const { number } = both.chain().pool.nodes[0]!.head!;
     await expect(both.part(EnergyReadings).read(address, number + 5)).rejects.toThrow('resources at block');
     expect(asked.filter((path) => path === RESOURCES)).toEqual([]);
+  });
+});
+
+it('nothing is bought while no node has the block of the newest use', async () => {
+  const id = await setAuto(address);
+  const { number } = await worker.chain().head();
+  const usedIn = (block: number) =>
+    api.database.query('UPDATE auto_delegation SET used_block = $2 WHERE id = $1', [id, block]);
+  await usedIn(number + 1);
+  await refill(worker);
+  expect([await ordersOf(id), (await autoRow(id)).pause_reason]).toEqual([[], null]);
+  await usedIn(number);
+  await refill(worker);
+  expect(await ordersOf(id)).toHaveLength(1);
+});
+
+describe('with three nodes', () => {
+  let spied: readonly SpyNode[];
+  let three: SteppedWorker;
+
+  beforeEach(async () => {
+    spied = [full, await openSpyNode(devnet.second!.fullUrl), await openSpyNode(devnet.fullUrl)];
+    three = await SteppedWorker.open({
+      TRON_FULL_NODE_URLS: spied.map(({ url }) => url).join(','),
+      TRON_SOLIDITY_NODE_URLS: [devnet.solidUrl, devnet.second!.solidUrl, solid.url].join(','),
+    });
+    for (const node of three.chain().pool.nodes) await node.readHead();
+  });
+  afterEach(async () => {
+    for (const node of spied.slice(1)) await node.close();
+  });
+
+  it.each([0, 1, 2])('two that agree outvote node %s, whether it reports too little or too much', async (liar) => {
+    const true_ = await resourcesNow();
+    let lie = 10;
+    for (const [index, node] of spied.entries()) {
+      claim(node, () => ({
+        ...true_,
+        EnergyLimit: index === liar ? lie : 500_000,
+        EnergyUsed: index === liar ? 0 : 7,
+      }));
+    }
+    const read = () => three.part(EnergyReadings).read(address, 0);
+    expect(await read()).toMatchObject({ limit: 500_000n, used: 7n });
+    lie = 9_000_000;
+    expect(await read()).toMatchObject({ limit: 500_000n, used: 7n });
   });
 });
 

@@ -91,6 +91,14 @@ describe('the chosen duration', () => {
     expect(chosen({ measured: daily(7), creditsLeft: 0n })).toBe(DAY_SEC);
   });
 
+  it('is the shorter one of two whose uses cost the same', () => {
+    const table = [
+      [DAY_SEC, 65n],
+      [3 * DAY_SEC, 3n * 65n],
+    ] as const;
+    expect(chosen({ measured: daily(3), table })).toBe(DAY_SEC);
+  });
+
   it('is longer than a day if no day is sold, as when it costs as much as burning', () => {
     const table = [
       [DAY_SEC, 100n],

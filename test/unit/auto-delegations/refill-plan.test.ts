@@ -63,6 +63,32 @@ it('extends its own rental that ends if it is whole, and replaces it if it is sh
   expect(planRefill(need(ENERGY, [short])).refill).toEqual({ kind: 'order', energy: ENERGY });
 });
 
+it('names the missing energy for a rental that cannot be extended after all', () => {
+  const half = 65_000n as Energy;
+  const ending = rental({ energy: half, standing: half, endsAtMs: CLOCK_MS + 30_000 });
+  expect(planRefill(need(ENERGY, [ending])).refill).toMatchObject({ kind: 'extension', replacement: half });
+});
+
+it('replaces a rental that has ended', () => {
+  const ended = rental({ endsAtMs: CLOCK_MS });
+  expect(planRefill(need(ENERGY, [ended])).refill).toEqual({ kind: 'order', energy: ENERGY });
+});
+
+it('changes next when a rental ends, in its last minute', () => {
+  const ending = rental({ endsAtMs: CLOCK_MS + 30_000 });
+  const ended = rental({ endsAtMs: CLOCK_MS, orderId: 2n });
+  const { changeAtMs } = planRefill(need(2n * ENERGY, [ending, ended]));
+  expect(changeAtMs).toBe(CLOCK_MS + 30_000);
+});
+
+it('never buys more than is kept, also when more energy was used or is lost than the address has', () => {
+  const order = { kind: 'order', energy: ENERGY };
+  const overdrawn = need(0n, [], { reading: { limit: 100n, used: 5000n } });
+  expect(planRefill(overdrawn)).toMatchObject({ usable: 0n, refill: order });
+  const ending = rental({ isOwn: false, endsAtMs: CLOCK_MS + 30_000 });
+  expect(planRefill(need(ENERGY - 1000n, [ending])).refill).toEqual(order);
+});
+
 it('replaces a rental of more than is now kept, instead of paying for all of it again', () => {
   const ending = rental({ energy: 130_001n as Energy, standing: 130_001n as Energy, endsAtMs: CLOCK_MS + 30_000 });
   expect(planRefill(need(130_001n, [ending])).refill).toEqual({ kind: 'order', energy: ENERGY });
@@ -84,6 +110,8 @@ it('waits to extend a rental until it is settled, unless the address runs short 
   expect(planRefill(need(ENERGY, [unsettled])).refill).toEqual({ kind: 'wait' });
   const reading = { limit: ENERGY as bigint, used: 27_000n };
   expect(planRefill(need(ENERGY, [unsettled], { reading })).refill).toEqual({ kind: 'order', energy: ENERGY });
+  const enough = { limit: ENERGY as bigint, used: ENERGY - terms.refillBelow };
+  expect(planRefill(need(ENERGY, [unsettled], { reading: enough })).refill).toEqual({ kind: 'wait' });
   const soon = { ...unsettled, endsAtMs: CLOCK_MS + 15_000 };
   expect(planRefill(need(ENERGY, [soon])).refill).toEqual({ kind: 'order', energy: ENERGY });
 });
