@@ -34,7 +34,6 @@ export interface Balance {
 
 const REFERENCE = /^[\x21-\x7e]+(?: +[\x21-\x7e]+)*$/;
 const REFERENCE_LENGTH_MAX = 200;
-const HISTORY_MAX = 1000;
 
 const CONTRAS = { topup: 'funding', adjustment: 'adjustments' } as const;
 
@@ -247,12 +246,12 @@ export class Ledger {
     };
   }
 
-  /** Returns a project's entries, newest first; `beforeId` continues a page. At most 1 000 entries. */
-  async history(projectId: string, limit = 100, beforeId?: bigint): Promise<CreditEntry[]> {
+  /** Returns at most `limit` of a project's entries, newest first; `beforeId` continues a page. */
+  async history(projectId: string, limit: number, beforeId?: bigint): Promise<CreditEntry[]> {
     return this.entries.find({
       where: { projectId, ...(beforeId !== undefined && { id: LessThan(beforeId) }) },
       order: { id: 'DESC' },
-      take: Math.min(limit, HISTORY_MAX),
+      take: limit,
     });
   }
 

@@ -43,6 +43,16 @@ it('a correction lowers a balance to its floor, and no credit further', async ()
   expect(await balance()).toBe(-10n);
 });
 
+it('a reference has up to 200 printable characters', async () => {
+  const ledger = ledgerOn(database);
+  const booked = (reference: string) => ledger.adjust(PROJECT, credits(1), reference, AUTHOR);
+  for (const wrong of ['', ' a', 'a ', 'a\tb', 'é', 'r'.repeat(201)]) {
+    await expect(booked(wrong)).rejects.toThrow('A reference must be 1 to 200 printable ASCII characters.');
+  }
+  const before = await balance();
+  expect(await booked('r'.repeat(200))).toEqual({ isNew: true, balanceCredits: before + 1n });
+});
+
 it('a booking raises a balance to the largest JSON integer, and no credit further', async () => {
   const ledger = ledgerOn(database);
   await ledger.topUp(PROJECT, credits(MOST - (await balance())), 'as-much-as-there-can-be', AUTHOR);

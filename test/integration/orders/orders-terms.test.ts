@@ -106,6 +106,9 @@ describe('options and terms', () => {
       usd_balance: '-1.76',
       available_credits: 0,
     });
+    // A limit below the debt leaves nothing, not less than nothing.
+    await api.ledger.setTerms(customer.merchant, { kind: 'postpaid', debtLimitCredits: credits(1) }, AUTHOR);
+    expect((await customer.get('/v1/balance')).body).toMatchObject({ debt_limit_credits: 1, available_credits: 0 });
     await api.ledger.setTerms(customer.merchant, { kind: 'postpaid', debtLimitCredits: undefined }, AUTHOR);
     expect((await customer.post('/v1/orders', body)).status).toBe(202);
     const unlimited = (await customer.get('/v1/balance')).body;
@@ -203,7 +206,7 @@ describe('options and terms', () => {
     await expect(api.ledger.adjust(customer.merchant, credits(-301), randomUUID(), AUTHOR)).rejects.toThrow('below');
     await api.ledger.setTerms(customer.merchant, { kind: 'postpaid', debtLimitCredits: credits(5) }, AUTHOR);
     expect((await api.ledger.balanceOf(customer.merchant))?.balanceCredits).toBe(300n);
-    const statement = await api.ledger.history(customer.merchant);
+    const statement = await api.ledger.history(customer.merchant, 10);
     expect(statement.map(({ kind, credits: amount }) => [kind, amount])).toEqual([
       ['adjustment', -200n],
       ['topup', 500n],
