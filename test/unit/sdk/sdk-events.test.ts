@@ -125,6 +125,7 @@ it('a poll is held for the requested time, and a page has the position to contin
   expect(service.asked[0]!.target).toBe('/v1/events?after=latest&limit=5&wait=30');
   await service.client().events.list({ after: 7 });
   expect(service.asked[1]!.target).toBe('/v1/events?after=7');
+  expect(service.asked.map(({ headers }) => headers['prefer'])).toEqual([undefined, undefined]);
 });
 
 it('reads an event from any pieces of its bytes, and rejects a line without end', () => {
