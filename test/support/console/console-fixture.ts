@@ -165,15 +165,21 @@ export async function signInAgain(browser: Browser, email: string, code: () => s
   return browser.post('/api/sign-in/second-factor', { code: code() });
 }
 
+/** A code is not sent with less time left, since a slow machine may check it after its end. */
+const LEAST_LEFT_MS = 1500;
+
 /**
  * Codes of an authenticator, each of a later step than the one before. The service's window accepts three of them in a
- * row.
+ * row. The first of them ends with the present step, so it waits for the next step if that comes soon.
  */
 export function codesOf(secret: string): () => string {
   let used = -1;
+  const stepNow = (): number => Math.floor(Date.now() / 1000 / STEP_SEC);
   return () => {
-    const now = Math.floor(Date.now() / 1000 / STEP_SEC);
-    used = Math.max(used + 1, now - 1);
+    const leftMs = STEP_SEC * 1000 - (Date.now() % (STEP_SEC * 1000));
+    if (used < stepNow() - 1 && leftMs < LEAST_LEFT_MS)
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, leftMs);
+    used = Math.max(used + 1, stepNow() - 1);
     return generateSync({ secret, epoch: used * STEP_SEC });
   };
 }
