@@ -151,6 +151,16 @@ describe('the audit log', () => {
     expect(await actionsOf('&action=console.look')).toContain('console.look');
   });
 
+  it('names the project of the path that was read, whatever the query says', async () => {
+    const looks = async () => {
+      const found = await Promise.all([other, shop].map((id) => acts(`&project=${id}&by=bob@&action=console.look`)));
+      return found.map(({ length }) => length);
+    };
+    const [ofOther = 0, ofShop] = await looks();
+    await support.browser.get(`/api/operator/projects/${other}?id=${shop}`);
+    expect(await looks()).toEqual([ofOther + 1, ofShop]);
+  });
+
   it('is exported as CSV of the same filter, without formulas', async () => {
     await setFrozen('freeze', { reason: '=HYPERLINK("http://x"), "quoted"' });
     await setFrozen('unfreeze', { reason: 'over' });

@@ -198,6 +198,17 @@ describe('a decision up to the limit', () => {
     expect([await statusOf(id), await actsOf(id)]).toEqual([['held', 'rate_jump'], []]);
   });
 
+  it('is carried out at exactly the limit, and requested a credit above it', async () => {
+    const at = { rate: 25_000_000 };
+    const [id, above] = [await hold(40_000_000n, at), await hold(40_000_001n, at)];
+    const decided = await decide(id, { worth_credits: LIMIT_CREDITS });
+    expect([decided.body.deposit.status, decided.body.request]).toEqual(['credited', undefined]);
+    const worth = (await evidenceOf(above)).worth!.credits;
+    expect(worth).toBe(LIMIT_CREDITS + 2);
+    const requested = await decide(above, { worth_credits: worth });
+    expect([requested.body.deposit.status, requested.body.request?.status]).toEqual(['held', 'pending']);
+  });
+
   it('waits for a rate of its minute', async () => {
     const id = await hold(SMALL_SUN, { reason: 'one_node', rate: null });
     expect((await evidenceOf(id)).worth).toBeUndefined();
@@ -264,6 +275,29 @@ describe('a decision above the limit', () => {
     expect((await settle(request, 'reject')).status).toBe(200);
     expect([await statusOf(id), await entriesOf(id)]).toEqual([['held', 'rate_jump'], []]);
     expect((await decide(id, { worth_credits: LARGE })).body.request?.status).toBe('pending');
+  });
+
+  it('is not requested once the deposit is not held any more', async () => {
+    const id = await hold(LARGE_SUN);
+    await cli('deposits', 'resolve', id.toString(), '--ignore', '--reason', 'known bad', '--yes');
+    const request = randomUUID();
+    const late = await decide(id, { id: request, worth_credits: LARGE });
+    expect([late.status, late.body.msg]).toEqual([409, 'The deposit is ignored, not held.']);
+    expect(await requestOf(request)).toBeUndefined();
+  });
+
+  it('is not carried out at another worth than the one that was requested', async () => {
+    const id = await hold(LARGE_SUN);
+    const request = randomUUID();
+    await decide(id, { id: request, worth_credits: LARGE });
+    await operators.database.transaction(async (tx) => {
+      await tx.query('SET LOCAL session_replication_role = replica');
+      await tx.query('UPDATE deposit SET rate_e8 = rate_e8 + 1 WHERE id = $1', [id]);
+    });
+    const late = await settle(request, 'approve');
+    expect([late.status, (late.body as { msg: string }).msg]).toEqual([409, expect.stringContaining('has changed')]);
+    expect([await statusOf(id), await entriesOf(id)]).toEqual([['held', 'rate_jump'], []]);
+    expect((await settle(request, 'reject')).status).toBe(200);
   });
 
   it('is not carried out when the command decided on the deposit meanwhile', async () => {

@@ -1,6 +1,7 @@
 // Purchases of bandwidth and an activation beside energy in the merchants' console.
 import { newOwner } from '../../support/chain/order-chain.js';
 import { sellBandwidth } from '../../support/api/bandwidth-sale.js';
+import { settleOrder } from '../../support/api/order-fixture.js';
 import {
   formKey,
   openPurchaseFixture,
@@ -82,6 +83,33 @@ it('shows each part with its price, and buys all of them as one order', async ()
   expect(again.body).toEqual({ order: key, is_replay: true });
   const other = await shop.buy(mine, { receive_address: receiver, key, credits: preview.price.credits });
   expect(refusalOf(other)).toEqual([422, 'IDEMPOTENCY_KEY_REUSED']);
+});
+
+it('extends all parts of a running rental at the price of all, and at no less', async () => {
+  const key = formKey();
+  const credits = PRICE + BANDWIDTH_CREDITS;
+  expect((await shop.buy(mine, { ...BANDWIDTH, key, credits })).status).toBe(200);
+  const [order] = await shop.query<{ id: bigint }>('SELECT id FROM orders WHERE key = $1', [key]);
+  await settleOrder(shop.service.api, order!.id);
+  await shop.query(`DELETE FROM reconcile_state`);
+  await shop.query(`INSERT INTO reconcile_state (server_mark) VALUES (server_mark())`);
+  await shop.query(
+    `INSERT INTO deposit_cursor (block_number, block_id, block_at, read_at) VALUES (1, sha256(''), clock_timestamp(), clock_timestamp())`,
+  );
+  // A rental with bandwidth lasts no longer than bandwidth is on sale.
+  await shop.service.api.database.transaction(async (tx) => {
+    await tx.query('SET LOCAL session_replication_role = replica');
+    const ending = `delivered_bandwidth = bandwidth, ends_at = clock_timestamp() + interval '5 minutes'`;
+    await tx.query(`UPDATE orders SET ${ending} WHERE key = $1`, [key]);
+  });
+  const wanted = { order: key, duration_sec: 3000 };
+  const preview = await mine.by.browser.post(purchasePath(mine.of, '/extension/preview'), wanted);
+  expect(preview.body).toMatchObject({ price: { credits }, burning_trx: '7.500000' });
+  const extend = async (confirmed: number) =>
+    mine.by.browser.post(purchasePath(mine.of, '/extension'), { ...wanted, key: formKey(), credits: confirmed });
+  expect(refusalOf(await extend(credits - 1))).toEqual([409, 'QUOTE_EXPIRED']);
+  expect((await extend(credits)).status).toBe(200);
+  expect((await mine.of.get(`/v1/orders/${key}`)).body.extensions).toMatchObject([{ credits }]);
 });
 
 it('buys nothing below the price of all parts, and no bandwidth for a duration without its price', async () => {

@@ -6,7 +6,7 @@ import { TEST_ADDRESSES } from '../../../src/domain/test-addresses.js';
 import { openFaultyProxy } from '../../support/api/faulty-proxy.js';
 import type { HmacCustomer } from '../../support/api/client.js';
 import { AUTHOR } from '../../support/api/factory.js';
-import { settleOrder } from '../../support/api/order-fixture.js';
+import { settleOrder, withKey } from '../../support/api/order-fixture.js';
 import { Browser, type Account, type Answer } from '../../support/console/console-fixture.js';
 import {
   formKey,
@@ -95,6 +95,30 @@ describe('the cap', () => {
     expect(await shop.charges(of)).toHaveLength(3);
   });
 
+  it('allows exactly what it leaves, counts the present UTC day alone, and never leaves less than nothing', async () => {
+    const { of, by } = await shop.opened({ balance: BigInt(PRICE), cap: PRICE });
+    const settings = `/api/projects/${of.merchant}/settings`;
+    await by.browser.post(settings, { daily_cap_credits: PRICE });
+    const previewed = async () => (await by.browser.post(purchasePath(of, '/preview'), shop.wanted())).body;
+    expect(await previewed()).toMatchObject({ balance_after: { credits: 0 } });
+    expect((await previewed()).obstacle).toBeUndefined();
+    expect((await shop.buy({ of, by })).status).toBe(200);
+    await shop.service.api.ledger.topUp(of.merchant, BigInt(PRICE) as never, `again-${of.merchant}`, AUTHOR);
+    expect((await previewed()).obstacle).toMatch(/daily cap of the project leaves \$0\.000000/);
+    await by.browser.post(settings, { no_daily_cap: true });
+    const lowered = await setCap({ of, by }, PRICE - 1);
+    expect(lowered.body.cap).toMatchObject({ daily: { credits: PRICE - 1 }, left: { credits: 0 } });
+    expect((await previewed()).obstacle).toMatch(/purchases in the console leaves \$0\.000000/);
+    await by.browser.post(settings, { daily_cap_credits: PRICE });
+    expect((await setCap({ of, by }, PRICE)).body.cap.left.credits).toBe(0);
+    for (const table of ['api_key', 'credit_account']) {
+      await shop.query(`UPDATE ${table} SET spent_on = spent_on - 1 WHERE project_id = $1`, [of.merchant]);
+    }
+    expect((await by.browser.get(purchasePath(of))).body.cap.left.credits).toBe(PRICE);
+    expect((await previewed()).obstacle).toBeUndefined();
+    expect((await shop.buy({ of, by })).status).toBe(200);
+  });
+
   it('is given back by a refund', async () => {
     const { of, by } = await shop.opened({ cap: PRICE });
     const key = formKey();
@@ -149,6 +173,17 @@ describe('a purchase', () => {
     const other = await shop.buy({ of, by }, { key, energy: 131_000, credits: 10 * PRICE });
     expect(refusalOf(other)).toEqual([422, 'IDEMPOTENCY_KEY_REUSED']);
     expect(other.body.msg).toMatch(/already bought something else/);
+    expect(await shop.charges(of)).toHaveLength(1);
+  });
+
+  it('belongs to the duration and the uses that its form confirmed', async () => {
+    const { of, by } = await shop.opened();
+    const long = { key: formKey(), duration_sec: 86_400, expected_uses: 2, credits: 10 * PRICE };
+    expect((await shop.buy({ of, by }, long)).status).toBe(200);
+    for (const change of [{ expected_uses: 1 }, { duration_sec: 3600, expected_uses: 1 }]) {
+      expect(refusalOf(await shop.buy({ of, by }, { ...long, ...change }))).toEqual([422, 'IDEMPOTENCY_KEY_REUSED']);
+    }
+    expect((await shop.buy({ of, by }, long)).body).toEqual({ order: long.key, is_replay: true });
     expect(await shop.charges(of)).toHaveLength(1);
   });
 
@@ -227,6 +262,9 @@ describe('a purchase', () => {
       receive_address: '0xdAC17F958D2ee523a2206206994597C13D831ec7',
     });
     expect(refusalOf(typo)).toEqual([400, 'INVALID_REQUEST']);
+    const played = { ...shop.wanted(), receive_address: TEST_ADDRESSES.delivered };
+    const shown = await mine.by.browser.post(purchasePath(mine.of, '/preview'), played);
+    expect(refusalOf(shown)).toEqual([422, 'RECEIVER_NOT_SUPPORTED']);
     expect(typo.body.msg).toMatch(/receive_address must be in base58check form/);
     expect(refusalOf(await shop.buy(mine, { energy: 1 }))).toEqual([400, 'INVALID_REQUEST']);
     expect(refusalOf(await shop.buy(mine, { duration_sec: 9_999_999_999 }))).toEqual([400, 'INVALID_REQUEST']);
@@ -287,6 +325,8 @@ describe('an extension', () => {
     expect(Date.parse(body.ends_at as string) - Date.parse(before)).toBe(3_600_000);
     expect((await by.browser.get(purchasePath(of, `?key=${key}`))).body.bought).toBe(order);
     expect(refusalOf(await extend(of, by, order))).toEqual([402, 'SPEND_CAP_REACHED']);
+    const longer = await extend(of, by, order, { key, duration_sec: 3599 });
+    expect(refusalOf(longer)).toEqual([422, 'IDEMPOTENCY_KEY_REUSED']);
     expect(await shop.charges(of)).toHaveLength(2);
     const acts = await shop.query<{ actor: string; detail: object }>(
       `SELECT actor, detail FROM audit_log WHERE subject = $1 AND action = 'orders.extend'`,
@@ -308,6 +348,16 @@ describe('an extension', () => {
     expect((await extend(of, by, order)).status).toBe(200);
   });
 
+  it('of an activation, which has no time, is refused', async () => {
+    const { of, by } = await shop.opened({ isTest: true });
+    const activated = await of.post('/v1/activate', { address: TEST_ADDRESSES['not activated'] }, withKey('activated'));
+    expect(activated.status).toBe(202);
+    expect(refusalOf(await extend(of, by, 'activated'))).toEqual([409, 'NOT_EXTENDABLE']);
+    const wanted = { order: 'activated', duration_sec: 3600 };
+    const preview = await by.browser.post(purchasePath(of, '/extension/preview'), wanted);
+    expect(refusalOf(preview)).toEqual([409, 'NOT_EXTENDABLE']);
+  });
+
   it('is refused beyond its limits, and of other projects’ orders', async () => {
     const { of, by } = await shop.opened({ isTest: true });
     const order = await running(of, by);
@@ -318,6 +368,8 @@ describe('an extension', () => {
     const key = formKey();
     expect((await shop.buy({ of, by }, { key })).status).toBe(200);
     expect(refusalOf(await extend(of, by, key))).toEqual([409, 'NOT_EXTENDABLE']);
+    const early = await by.browser.post(purchasePath(of, '/extension/preview'), { order: key, duration_sec: 3600 });
+    expect(refusalOf(early)).toEqual([409, 'NOT_EXTENDABLE']);
     const foreign = formKey();
     expect((await shop.buy(mine, { key: foreign })).status).toBe(200);
     expect(refusalOf(await extend(of, by, foreign))).toEqual([404, 'NOT_FOUND']);

@@ -247,6 +247,18 @@ describe('a session', () => {
     expect([await alive(), (await account.browser.get('/api/session')).status]).toEqual([0, 200]);
   });
 
+  it('of a person without memberships is none, even if it remains', async () => {
+    const { browser, id } = await merchants.signedIn('member', project);
+    await merchants.database.query(`DELETE FROM membership WHERE person_id = $1`, [id]);
+    for (const answer of [
+      await browser.get('/api/session'),
+      await browser.post('/api/security/sessions/end-others', {}),
+    ])
+      expect([answer.status, answer.body.error]).toEqual([401, 'SIGN_IN']);
+    const left = await merchants.database.query(`SELECT FROM console_session WHERE person_id = $1`, [id]);
+    expect(left).toHaveLength(1);
+  });
+
   it('of another person cannot be ended', async () => {
     const [one, other] = [await merchants.signedIn('member', project), await merchants.signedIn('member', project)];
     const [session] = (await other.browser.get('/api/security')).body.sessions as { id: string }[];

@@ -38,6 +38,12 @@ afterAll(async () => {
 });
 
 const of = (rest: string): string => `/api/projects/${project}${rest}`;
+/** Runs a statement on the other project, with triggers off. */
+const byHand = (text: string): Promise<void> =>
+  operators.database.transaction(async (tx) => {
+    await tx.query('SET LOCAL session_replication_role = replica');
+    await tx.query(text, [other]);
+  });
 const month = (): string => new Date().toISOString().slice(0, 7);
 
 /** Closes a statement of all entries so far, as if a month ended now. */
@@ -103,4 +109,48 @@ it('a closed statement is read by its number, in its project only', async () => 
   const stranger = await merchants.signedIn('owner', other);
   expect((await stranger.browser.get(of('/statement/1'))).status).toBe(404);
   expect((await stranger.browser.get(`/api/projects/${other}/statement/1`)).status).toBe(404);
+});
+
+it('the balance tells what can be spent, for how long, and what was spent in the present UTC day', async () => {
+  const stranger = await merchants.signedIn('owner', other);
+  const read = async () => (await stranger.browser.get(`/api/projects/${other}/balance`)).body;
+  const owe = (most: number) => ledger.setTerms(other, { kind: 'postpaid', debtLimitCredits: credits(most) }, AUTHOR);
+  await owe(USD);
+  await ledger.adjust(other, credits(-7_500_000), 'owed', AUTHOR);
+  await byHand(
+    `INSERT INTO credit_entry (entry_key, project_id, contra, kind, credits, order_id, created_at)
+     VALUES ('charge:1', $1, 'revenue', 'charge', -2000000, 1, clock_timestamp() - interval '2 days')`,
+  );
+  const today = `(clock_timestamp() AT TIME ZONE 'UTC')::date`;
+  const spentOn = (day: string) =>
+    byHand(`UPDATE credit_account SET spent_credits = 77, spent_on = ${day} WHERE project_id = $1`);
+  await spentOn(today);
+  expect(await read()).toMatchObject({
+    available: { credits: 2_500_000 },
+    days_left: 2.5,
+    spent_today: { credits: 77 },
+  });
+  await spentOn(`${today} - 1`);
+  expect(await read()).toMatchObject({ spent_today: { credits: 0 } });
+  // A limit below the debt leaves nothing, not less than nothing.
+  await owe(1);
+  expect(await read()).toMatchObject({ balance: { credits: -7_500_000 }, available: { credits: 0 }, days_left: 0 });
+});
+
+it('arrivals begin with the oldest event that is kept', async () => {
+  await byHand(`DELETE FROM event_position WHERE project_id = $1`);
+  await byHand(`INSERT INTO event_position (project_id, position, pruned_to) VALUES ($1, 7, 5)`);
+  await byHand(
+    `INSERT INTO event (project_id, type, at, position, payload)
+     SELECT $1, 'deposit.credited', now(), n, '{"type":"deposit.credited","timestamp":"2026-11-30T00:00:00.000Z"}'
+       FROM generate_series(6, 7) n`,
+  );
+  const stranger = await merchants.signedIn('owner', other);
+  const after = async (position: number) => {
+    const path = `/api/projects/${other}/arrivals?after=${position.toString()}`;
+    const { position: last, events } = (await stranger.browser.get(path)).body;
+    return [last, (events as { position: number }[]).map((event) => event.position)];
+  };
+  expect(await after(0)).toEqual([5, []]);
+  expect(await after(5)).toEqual([7, [6, 7]]);
 });
