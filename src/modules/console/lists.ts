@@ -61,11 +61,12 @@ export async function pageOf<Row extends Numbered, Item>(
   const shown = rows.slice(0, limit);
   const last = shown.at(-1);
   const next = rows.length > limit && last !== undefined ? last.id : endedAt;
-  const [first] = shown;
+  // Rows in order of time may not be in order of their numbers.
+  const newest = shown.reduce((highest, { id }) => (id > highest ? id : highest), 0n);
   return {
     items: shown.map(show),
     ...(next !== undefined && { next_cursor: cursorAt('c', next) }),
-    ...(query.cursor === undefined && { newest: cursorAt('c', first?.id ?? 0n) }),
+    ...(query.cursor === undefined && { newest: cursorAt('c', newest) }),
   };
 }
 

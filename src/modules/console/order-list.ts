@@ -77,23 +77,6 @@ const PLACE = {
     FROM orders WHERE id = $1 AND ($2::uuid IS NULL OR project_id = $2)`,
 };
 
-/**
- * Binary search for the first id from which on orders were created at `$1` or later. Ids and times are not assigned in
- * one step, so callers leave a margin of SKEW_MS.
- */
-const NUMBER_AT = {
-  name: 'console_order_number_at',
-  text: `WITH RECURSIVE halving (low, high) AS (
-      SELECT (SELECT min(id) FROM orders), (SELECT max(id) + 1 FROM orders)
-      UNION ALL
-      SELECT CASE WHEN r.created_at < $1::timestamptz THEN r.id + 1 ELSE h.low END,
-             CASE WHEN r.created_at < $1::timestamptz THEN h.high ELSE (h.low + h.high) / 2 END
-        FROM halving h CROSS JOIN LATERAL (
-          SELECT id, created_at FROM orders WHERE id >= (h.low + h.high) / 2 ORDER BY id LIMIT 1) r
-       WHERE h.low < h.high)
-    SELECT max(low) AS id FROM halving`,
-};
-const SKEW_MS = 60_000;
 /** Limits the due orders to the longest overdue ones. */
 const DUE_MAX = 20_000;
 
@@ -148,14 +131,16 @@ class OrderReading<Row extends OrderListRow> {
   ) {}
 
   /**
-   * Lists by time within a project, or for a receiver or reference. Lists all other orders by id, which is nearly the
-   * same order.
+   * Lists by time within a project, for a receiver or reference, and within a time range. Lists all other orders by id,
+   * which is nearly the same order: where the clock was set back, times fall while ids rise.
    */
   async read(filter: OrderFilter, before: bigint, limit: number): Promise<Stretch<Row>> {
     if (filter.isDue === true) return this.rowsOf(this.due(filter, before), limit);
-    const isNamed = filter.receiver !== undefined || filter.reference !== undefined;
-    const isByTime = filter.projectId !== undefined || isNamed;
-    const reading = isByTime ? await this.byTime(filter, before, limit) : await this.byNumber(filter, before);
+    const { projectId, receiver, reference, from, to } = filter;
+    const isNamed = receiver !== undefined || reference !== undefined;
+    const isRange = (from !== undefined || to !== undefined) && !isFew(filter);
+    const isByTime = projectId !== undefined || isNamed || isRange;
+    const reading = isByTime ? await this.byTime(filter, before, limit) : this.byNumber(filter, before);
     return this.rowsOf(reading, limit);
   }
 
@@ -226,25 +211,17 @@ class OrderReading<Row extends OrderListRow> {
   }
 
   /** Reads all orders, or a small set that has a separate index. */
-  private async byNumber(filter: OrderFilter, before: bigint): Promise<Reading> {
+  private byNumber(filter: OrderFilter, before: bigint): Reading {
     const { from, to, kind, status } = filter;
-    const params: unknown[] = [before];
-    const numbered = (value: unknown): string => `$${params.push(value).toString()}`;
     const range = ['o.id < $1', ...attentionConditions(filter)];
     const within: Sought[] = [];
-    if (from !== undefined) {
-      range.push(`o.id >= ${numbered(await this.numberAt(from, -SKEW_MS))}`);
-      within.push(['o.created_at >=', momentOf(from)]);
-    }
-    if (to !== undefined) {
-      range.push(`o.id < ${numbered(await this.numberAt(to, SKEW_MS))}`);
-      within.push(['o.created_at <', momentOf(to)]);
-    }
+    if (from !== undefined) within.push(['o.created_at >=', momentOf(from)]);
+    if (to !== undefined) within.push(['o.created_at <', momentOf(to)]);
     if (status === 'unresolved') range.push(`o.status = 'unresolved'`);
     else if (status !== undefined) within.push(['o.status =', status]);
     if (kind !== undefined) within.push(['o.kind =', kind]);
     within.push(...stateConditions(filter));
-    return { found: `FROM orders o WHERE ${range.join(' AND ')}`, params, order: BY_NUMBER, within };
+    return { found: `FROM orders o WHERE ${range.join(' AND ')}`, params: [before], order: BY_NUMBER, within };
   }
 
   /** Throws 400 for a cursor that no page of this list returned. */
@@ -258,12 +235,6 @@ class OrderReading<Row extends OrderListRow> {
     if (place === undefined) throw invalidField('cursor', 'is not one that a page of this list returned');
     return place;
   }
-
-  private async numberAt(moment: string, skewMs: number): Promise<bigint> {
-    const at = new Date(Date.parse(momentOf(moment) ?? '') + skewMs);
-    const [row] = await this.on.query<{ id: bigint | null }>(NUMBER_AT, [at]);
-    return row?.id ?? 0n;
-  }
 }
 
 /** Members to choose the index by, likely the most selective first. The others become conditions. */
@@ -272,6 +243,9 @@ const LISTED_BY = [
   { of: 'receiver', column: 'receive_address' },
   { of: 'status', column: 'status' },
 ] as const;
+
+/** Returns true for the small sets of orders that have an index by number in all projects. */
+const isFew = ({ needsAttention, status }: OrderFilter): boolean => needsAttention === true || status === 'unresolved';
 
 /** Returns the condition for a small set of orders that only operators request. */
 function attentionConditions({ needsAttention }: OrderFilter): string[] {

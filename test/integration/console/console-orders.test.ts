@@ -27,14 +27,16 @@ beforeAll(async () => {
   admin = await consoles.operator.signedIn('admin');
   await asAdmin(test.url, async (client) => {
     await client.query('SET session_replication_role = replica');
-    // Ids and times differ in order: every seventh order is dated 20 s before its predecessor.
+    // Ids and times differ in order: every seventh order is dated 20 s before its predecessor, and every eleventh by a
+    // clock that was fifteen days ahead.
     await client.query(
       `INSERT INTO orders (id, project_id, key, request_hash, kind, status, receive_address, energy, duration_sec, price_sun, credits,
          trx_usd_e8, created_at, reference, needs_attention, settled)
        OVERRIDING SYSTEM VALUE
        SELECT 1000 + g * 2 + p.place, p.id::uuid, 'order-' || g, sha256(''), 'rental',
          CASE WHEN g = 2 THEN 'unresolved' WHEN g % 5 = 0 THEN 'refunded' ELSE 'delivered' END, ($3::text[])[1 + (g % 3 = 0)::int],
-         65000, 3600, 1, 1, 1, '2026-06-01T12:00:00Z'::timestamptz + g * interval '1 day' - CASE WHEN g % 7 = 0 THEN interval '1 day 20 s' ELSE '0' END,
+         65000, 3600, 1, 1, 1, '2026-06-01T12:00:00Z'::timestamptz + g * interval '1 day' - CASE WHEN g % 7 = 0 THEN interval '1 day 20 s' ELSE '0' END
+           + CASE WHEN g % 11 = 0 THEN interval '15 days' ELSE '0' END,
          CASE WHEN g % 4 = 0 THEN 'invoice-' || g / 8 END, g = 2, g <> 2
        FROM generate_series(1, $4::int) g CROSS JOIN (VALUES ($1, 0), ($2, 1)) p (id, place)`,
       [projects.mine, projects.theirs, RECEIVERS, ORDERS],
@@ -83,7 +85,7 @@ const twice = (names: readonly string[]): string[] => [...names, ...names].sort(
 
 const day = (g: number): string => new Date(Date.UTC(2026, 5, 1 + g)).toISOString().slice(0, 10);
 /** Returns the day on which an order was placed. */
-const dayOf = (g: number): number => (g % 7 === 0 ? g - 1 : g);
+const dayOf = (g: number): number => (g % 7 === 0 ? g - 1 : g) + (g % 11 === 0 ? 15 : 0);
 
 /** The orders of a project that each query must find. */
 const FILTERS: readonly (readonly [string, (g: number) => boolean])[] = [
@@ -103,6 +105,11 @@ const FILTERS: readonly (readonly [string, (g: number) => boolean])[] = [
   ['reference=invoice-3', (g) => g === 24 || g === 28],
   [`reference=invoice-3&receiver=${RECEIVERS[1]}`, (g) => g === 24],
   [`from=${day(10)}&to=${day(15)}`, (g) => dayOf(g) >= 10 && dayOf(g) < 15],
+  [`from=${day(22)}&to=${day(30)}`, (g) => dayOf(g) >= 22 && dayOf(g) < 30],
+  [`kind=rental&from=${day(47)}`, (g) => dayOf(g) >= 47],
+  [`state=attention&to=${day(40)}`, (g) => g === 2],
+  [`status=unresolved&to=${day(40)}`, (g) => g === 2],
+  [`status=unresolved&from=${day(40)}`, () => false],
   [`status=refunded&from=${day(10)}`, (g) => g % 5 === 0 && dayOf(g) >= 10],
   [`receiver=${RECEIVERS[0]}&to=${day(9)}&kind=rental`, (g) => g % 3 !== 0 && dayOf(g) < 9],
   [`from=${day(200)}`, () => false],
@@ -129,6 +136,9 @@ describe.each(FILTERS)('orders of “%s”', (query, isWanted) => {
 it('finds the few that need attention or are unresolved by id, in all projects', async () => {
   expect(keys(await everyones('attention=true'))).toEqual(['order-2', 'order-2']);
   expect(keys(await everyones(`attention=true&project=${projects.theirs}`))).toEqual(['order-2']);
+  for (const query of [`from=${day(2)}`, `to=${day(3)}`])
+    expect([query, keys(await everyones(`attention=true&${query}`))]).toEqual([query, ['order-2', 'order-2']]);
+  expect(await everyones(`attention=true&to=${day(2)}`)).toEqual([]);
   expect(await everyones('due=true')).toEqual([]);
 });
 
@@ -169,7 +179,8 @@ it('rejects a cursor of another project’s list, or of no order, without detail
 
 it('counts new orders from the newest one that a list had, within its filter', async () => {
   const path = `/api/projects/${projects.mine}/orders`;
-  const { newest } = (await owner.browser.get(`${path}?limit=1&status=refunded`)).body as { newest: string };
+  // The latest order of the list has not the highest number.
+  const { newest } = (await owner.browser.get(`${path}?limit=20&status=refunded`)).body as { newest: string };
   const count = async (query: string): Promise<number> =>
     (await owner.browser.get(`${path}/new?since=${newest}${query}`)).body.count as number;
   expect(await count('&status=refunded')).toBe(0);
