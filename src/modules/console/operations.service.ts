@@ -96,7 +96,7 @@ const STATE = {
   text: `SELECT clock_timestamp() AS now,
       (SELECT coalesce(sum(a.balance_credits), 0)::bigint FROM credit_account a WHERE a.balance_credits > 0
           AND NOT EXISTS (SELECT FROM project p WHERE p.id = a.project_id AND p.test)) AS owed,
-      (SELECT coalesce(sum(delegated_sun), 0)::bigint FROM pool_wallet WHERE role = 'pool' AND status = 'active') AS sold,
+      (SELECT coalesce(sum(delegated_sun), 0)::bigint FROM pool_wallet WHERE role = 'pool') AS sold,
       (SELECT value FROM market_state WHERE name = 'chain') AS chain,
       (SELECT passed_at FROM reconcile_state) AS passed_at,
       (SELECT reason FROM sales_stop) AS stopped,

@@ -209,6 +209,7 @@ export interface OperatorHome {
   readonly checked_at: string;
   readonly inbox: readonly InboxItem[];
   readonly capacity: {
+    /** Rented out, also by paused wallets: their rentals run on. The other figures are of the wallets that sell. */
     readonly sold_sun: number;
     readonly free_sun: number;
     readonly recovering_sun: number;

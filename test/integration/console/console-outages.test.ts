@@ -105,10 +105,11 @@ it('does not ask for a worker while no node answers, though the pool is unread',
 it('says that every wallet is paused, and not that one is', async () => {
   const [wallet] = await fixture.api.database.query<{ id: string }>(`SELECT id FROM pool_wallet WHERE role = 'pool'`);
   const advice = 'Resume one with `pool resume` once its fault is corrected.';
-  const pause = `UPDATE pool_wallet SET status = 'paused' WHERE role = 'pool'`;
+  const pause = `UPDATE pool_wallet SET status = 'paused', delegated_sun = 7000000 WHERE role = 'pool'`;
   await run(pause);
   expect(await said()).toEqual([`Nothing is being sold: the only wallet is paused. ${advice}`]);
-  expect((await home()).capacity.is_selling).toBe(false);
+  // Its rentals run on.
+  expect((await home()).capacity).toMatchObject({ is_selling: false, sold_sun: 7_000_000, free_sun: 0 });
   await set(
     `INSERT INTO pool_wallet OVERRIDING SYSTEM VALUE
        SELECT (jsonb_populate_record(w, '{"id": 999, "address": "TOther", "status": "active"}')).* FROM pool_wallet w WHERE id = $1`,
