@@ -7,9 +7,13 @@ import { Database } from '../../platform/database/database.js';
 import { IS_RETIRED } from '../pool/pool-wallets.js';
 import type { Report } from '../verify/finding.js';
 
+/** True for a pause by the operator of a wallet without a fault. Only the pauses of faults must wake anyone. */
+const IS_WOUND_DOWN = `(w.status = 'paused' AND coalesce(w.pause_reason, '') NOT LIKE 'auto:%'
+  AND coalesce(w.books_fault, w.wallet_fault, w.delivery_fault) IS NULL)`;
+
 const POOL = {
   name: 'figures_pool',
-  text: `SELECT w.address, w.role, w.status = 'paused' AS paused, w.staked_sun, w.delegated_sun, w.recovering_sun, w.balance_sun,
+  text: `SELECT w.address, w.role, w.status = 'paused' AS paused, ${IS_WOUND_DOWN} AS wound_down, w.staked_sun, w.delegated_sun, w.recovering_sun, w.balance_sun,
       (SELECT coalesce(sum(free_sun), 0)::bigint FROM pool_slot WHERE wallet_id = w.id) AS free_sun,
       (SELECT coalesce(sum(amount_sun), 0)::bigint FROM leg WHERE wallet_id = w.id AND kind <> 'bandwidth' AND status IN ('reserved', 'placed')) AS reserved_sun,
       w.staked_bandwidth_sun, w.delegated_bandwidth_sun,
@@ -39,6 +43,7 @@ interface PoolRow {
   readonly address: string;
   readonly role: string;
   readonly paused: boolean;
+  readonly wound_down: boolean;
   readonly staked_sun: bigint;
   readonly delegated_sun: bigint;
   readonly recovering_sun: bigint;
@@ -83,8 +88,9 @@ export class ReconcilerGauges {
     );
     this.paused = gauge(
       'pool_wallet_paused',
-      '1 while a `wallet` sells nothing; retired wallets have no series.',
+      '1 while a `wallet` sells nothing, `by` a fault or the operator; retired wallets have no series.',
       'wallet',
+      'by',
     );
     this.due = gauge('oldest_due_seconds', 'Longest wait of due work, by `purpose`.', 'purpose');
     this.stopped = gauge('sales_stopped', '1 while an unexplained disagreement stops all sales.');
@@ -165,7 +171,7 @@ export class ReconcilerGauges {
         const amount = row[`${part}_bandwidth_sun`];
         this.bandwidth.set({ wallet: row.address, part }, Number.parseFloat(amount.toString()));
       }
-      this.paused.set({ wallet: row.address }, row.paused ? 1 : 0);
+      this.paused.set({ wallet: row.address, by: row.wound_down ? 'operator' : 'fault' }, row.paused ? 1 : 0);
     }
   }
 }

@@ -63,6 +63,13 @@ async function alarmsOf(worker: SteppedWorker, { address }: Owner): Promise<{ do
   return { doctor, isShown: metrics.includes(`wallet="${address}"`) };
 }
 
+/** Returns the label of the gauge that says who paused the wallet; undefined if it is not paused. */
+async function pausedBy(worker: SteppedWorker, { address }: Owner): Promise<string | undefined> {
+  await worker.part(ReconcilerGauges).sample();
+  const metrics = await worker.part(Metrics).registry.metrics();
+  return new RegExp(`^pool_wallet_paused\\{wallet="${address}",by="(\\w+)"\\} 1$`, 'm').exec(metrics)?.[1];
+}
+
 const standing = async (key: string): Promise<readonly string[]> => (await walletsOf(key)).map((leg) => leg.wallet);
 
 it('sells nothing more, delivers and keeps both resources that it sold, and has nothing delegated in the end', async () => {
@@ -120,6 +127,14 @@ it('sells nothing more, delivers and keeps both resources that it sold, and has 
   });
   expect(await faults()).toEqual([]);
   expect(await alarmsOf(worker, second)).toEqual({ doctor: 'warning', isShown: true });
+  expect([await pausedBy(worker, second), await pausedBy(worker, pool)]).toEqual(['operator', undefined]);
+  const fault = async (words: string | null) =>
+    api.database.query(`UPDATE pool_wallet SET books_fault = $1 WHERE address = ANY ($2)`, [
+      ...[words, [second.address, pool.address]],
+    ]);
+  await fault('differs from the chain');
+  expect([await pausedBy(worker, second), await pausedBy(worker, pool)]).toEqual(['fault', 'fault']);
+  await fault(null);
 });
 
 it('raises no alarm for a wallet whose owner took back all stake and the key’s permission, until it is resumed', async () => {
