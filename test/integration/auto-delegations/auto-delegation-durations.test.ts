@@ -3,6 +3,8 @@ import { jest } from '@jest/globals';
 import { UseObserver } from '../../../src/modules/auto-delegations/use-observer.js';
 import { addressToHex } from '../../../src/platform/chain/address.js';
 import type { Block } from '../../../src/platform/chain/block.js';
+import { Database } from '../../../src/platform/database/database.js';
+import { aroundStatements } from '../../../src/platform/database/statement-hook.js';
 import { autoRow, leaveUses, nextBlock, ordersOf, refill, setAuto } from '../../support/worker/refill-fixture.js';
 import { foundByVerify } from '../../support/worker/extension-records.js';
 import {
@@ -174,6 +176,22 @@ describe('uses in blocks of the head', () => {
     expect(await autoRow(id)).toMatchObject({ daily_uses: [1], used_block: BigInt(FIRST) });
     await observer.observeBlocks([blockOf(FIRST + 1, 'bb')]);
     expect(await autoRow(id)).toMatchObject({ daily_uses: [2] });
+  });
+
+  it('wait for a database that fails, which no block does', async () => {
+    const worker = await SteppedWorker.open();
+    const id = await setAuto(caller.address);
+    const observer = worker.part(UseObserver);
+    let failures = 1;
+    aroundStatements(worker.part(Database), ['mark_auto_delegations_used'], {
+      before: () => {
+        if (failures-- > 0) throw new Error('connection lost');
+      },
+    });
+    await observer.observeBlocks([blockOf(FIRST), blockOf(FIRST + 1)]);
+    expect(await autoRow(id)).toMatchObject({ used_block: null });
+    await observer.observeBlocks([]);
+    expect(await autoRow(id)).toMatchObject({ daily_uses: [2], used_block: BigInt(FIRST + 1) });
   });
 
   it('wait for a locked row, those of the newest 64 blocks at most', async () => {

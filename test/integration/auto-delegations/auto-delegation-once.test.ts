@@ -5,17 +5,22 @@ import {
 } from '../../../src/modules/auto-delegations/auto-delegation-claims.js';
 import { AutoDelegations } from '../../../src/modules/auto-delegations/auto-delegations.service.js';
 import { RefillPurchases } from '../../../src/modules/auto-delegations/refill-purchases.js';
-import { buy, type Bought } from '../../../src/modules/auto-delegations/refill-statement.js';
+import { buy, extend, type Bought } from '../../../src/modules/auto-delegations/refill-statement.js';
 import { energy } from '../../../src/domain/units.js';
 import { DirectTerms } from '../../../src/modules/orders/direct-terms.js';
+import { QuotesService } from '../../../src/modules/quotes/quotes.service.js';
 import { until } from '../../../packages/local/src/wait.js';
 import { byHand } from '../../support/worker/extension-records.js';
-import { autoRow, ordersOf, nextBlock, setAuto } from '../../support/worker/refill-fixture.js';
+import { autoRow, ordersOf, nextBlock, refill, setAuto } from '../../support/worker/refill-fixture.js';
 import { keepSelling } from '../../support/api/factory.js';
+import { refundOrder } from '../../support/api/order-fixture.js';
 import {
   api,
   clearFixture,
   closeFixture,
+  customer,
+  devnet,
+  orderOf,
   SteppedWorker,
   openFixtureWithTwoWallets,
   pool,
@@ -127,6 +132,67 @@ it('skips a number under which a caller bought an order when callers could', asy
   expect(await ordersOf(id)).toMatchObject([{ key }, { key: `auto_${id.toString()}_2`, energy: ENERGY }]);
   await byHand('UPDATE orders SET key = $2 WHERE key = $1', [key, old]);
   await byHand('UPDATE order_key SET key = $2 WHERE key = $1', [key, old]);
+});
+
+describe('an extension', () => {
+  /** A supplied address a minute before the end of its rental. */
+  async function ending(address: string) {
+    const worker = await SteppedWorker.open();
+    const id = await setAuto(address, { duration_sec: DURATION_SEC });
+    await nextBlock(worker);
+    await nextBlock(worker);
+    await nextBlock(worker, SOLID_LAG + 1);
+    const [own] = await ordersOf(id);
+    expect(own).toMatchObject({ settled: true });
+    const headAtMs = own!.ends_at!.getTime() - 50_000;
+    await devnet.control('mine', { blocks: [{ timestamp: headAtMs }] });
+    await worker.followChain();
+    await keepSelling(api.database);
+    const priced = worker.part(QuotesService).priceTime(ENERGY, DURATION_SEC, 1);
+    const extended = async (orderId: bigint): Promise<Bought> => {
+      const terms = { ...priced, orderId, durationSec: DURATION_SEC, expectedUses: 1, headAtMs };
+      return extend(api.database, await claimed(worker, id), terms);
+    };
+    return { id, orderId: own!.id, extended };
+  }
+
+  it('is made of its own rentals alone', async () => {
+    const by = await rent(receivers[0]!, 50_000, 600);
+    const { id, extended } = await ending(receivers[1]!);
+    const { id: theirs } = await orderOf(by);
+    expect(await orderOf(by)).toMatchObject({ status: 'delivered', settled: true });
+    expect(await extended(theirs)).toEqual({ refused: 'NOT_EXTENDABLE' });
+    expect(await autoRow(id)).toMatchObject({ purchases: 1n });
+  });
+
+  it('skips a number under which a caller bought an order when callers could', async () => {
+    const { id, orderId, extended } = await ending(receivers[1]!);
+    const key = `auto_${id.toString()}_2`;
+    const old = await rent(receivers[2]!);
+    await byHand('UPDATE orders SET key = $2 WHERE key = $1', [old, key]);
+    await byHand('UPDATE order_key SET key = $2 WHERE key = $1', [old, key]);
+    expect(await extended(orderId)).toEqual({ orderId });
+    expect(await autoRow(id)).toMatchObject({ purchases: 2n });
+    expect((await ordersOf(id))[0]).toMatchObject({ extensions: 0 });
+    expect(await extended(orderId)).toEqual({ orderId });
+    expect(await autoRow(id)).toMatchObject({ purchases: 3n });
+    expect((await ordersOf(id))[0]).toMatchObject({ extensions: 1 });
+    await byHand('UPDATE orders SET key = $2 WHERE key = $1', [key, old]);
+    await byHand('UPDATE order_key SET key = $2 WHERE key = $1', [key, old]);
+  });
+});
+
+it('buys the energy of a caller’s order that never arrives, which nothing announces', async () => {
+  const worker = await SteppedWorker.open();
+  await worker.followChain();
+  const by = await rent(receivers[2]!, 130_000, 600);
+  const id = await setAuto(receivers[2]!, { duration_sec: DURATION_SEC });
+  // The first check is followed by another one in any case.
+  for (let checks = 0; checks < 2; checks += 1) await refill(worker);
+  expect([await ordersOf(id), (await autoRow(id)).due_at]).toEqual([[], expect.any(Date)]);
+  await refundOrder(api, customer.merchant, by);
+  await refill(worker);
+  expect(await ordersOf(id)).toMatchObject([{ energy: ENERGY }]);
 });
 
 it('refuses a purchase whose claim is older than a check may take', async () => {

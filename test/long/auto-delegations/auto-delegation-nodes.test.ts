@@ -148,20 +148,23 @@ it('a node that still shows what was reclaimed a block ago is asked again with t
   expect(await ordersOf(id)).toMatchObject([{}, { energy: 130_000n, status: 'reserved' }]);
 });
 
-it('a node that does not know the newest use yet is asked again with the next block', async () => {
-  const id = await supplied();
-  const before = await resourcesNow();
-  await useEnergy(caller, 10);
-  await mine();
-  claim(full, () => before);
-  await worker.followChain();
-  await refill(worker);
-  expect(await ordersOf(id)).toHaveLength(1);
-  expect((await autoRow(id)).due_at).not.toBeNull();
-  full.rest();
-  await refill(worker);
-  expect(await ordersOf(id)).toHaveLength(2);
-});
+it.each([1, 2])(
+  'a node that does not know the newest use after %d blocks is asked again with the next',
+  async (blocks) => {
+    const id = await supplied();
+    const before = await resourcesNow();
+    await useEnergy(caller, 10);
+    await mine(blocks);
+    claim(full, () => before);
+    await worker.followChain();
+    await refill(worker);
+    expect(await ordersOf(id)).toHaveLength(1);
+    expect((await autoRow(id)).due_at).not.toBeNull();
+    full.rest();
+    await refill(worker);
+    expect(await ordersOf(id)).toHaveLength(2);
+  },
+);
 
 describe('during a check', () => {
   /** Runs `happens` once before the node answers. */

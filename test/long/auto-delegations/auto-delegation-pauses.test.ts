@@ -103,9 +103,10 @@ it('without credits an auto-delegation waits, and goes on once there are some', 
   owner = await makeCustomer(api, 1n);
   const id = await setAuto(address, {}, owner);
   await refill(worker);
+  const { paused_at: since } = await autoRow(id);
   await refill(worker);
   expect(await ordersOf(id)).toEqual([]);
-  expect(await autoRow(id)).toMatchObject({ pause_reason: 'INSUFFICIENT_CREDITS', failures: 2 });
+  expect(await autoRow(id)).toMatchObject({ pause_reason: 'INSUFFICIENT_CREDITS', paused_at: since, failures: 2 });
   expect(await eventsOf()).toEqual(['auto_delegation.paused INSUFFICIENT_CREDITS']);
   await ledgerOn(api.database).topUp(owner.merchant, credits(RICH), 'pauses-1', AUTHOR);
   await refill(worker);

@@ -44,6 +44,7 @@ export async function setAuto(address: string, settings: Settings = {}, of: Cust
 export interface AutoRow {
   readonly asleep: boolean;
   readonly pause_reason: string | null;
+  readonly paused_at: Date | null;
   readonly purchases: bigint;
   readonly open_order_id: bigint | null;
   readonly spent_credits: Credits;
