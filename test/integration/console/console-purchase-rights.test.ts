@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import type { HmacCustomer } from '../../support/api/client.js';
+import { settleOrder } from '../../support/api/order-fixture.js';
 import type { Account } from '../../support/console/console-fixture.js';
 import {
   formKey,
@@ -120,7 +121,18 @@ describe('a stolen connection of the console', () => {
     const signedInAgo = `UPDATE console_session SET authenticated_at = clock_timestamp() - $2::interval WHERE person_id = $1`;
     await shop.query(signedInAgo, [by.id, '1 hour']);
     expect(await outcomeOf(of, by)).toBe('KEY_SCOPE');
+    // The console allows ten minutes, and its statement may begin up to a minute later.
+    await shop.query(signedInAgo, [by.id, '11 minutes 1 second']);
+    expect(await outcomeOf(of, by)).toBe('KEY_SCOPE');
+    await shop.query(signedInAgo, [by.id, '10 minutes 50 seconds']);
+    expect(await outcomeOf(of, by)).toBe('created');
     await shop.query(signedInAgo, [by.id, '0 s']);
+    const stage = `UPDATE console_session SET stage = $2 WHERE person_id = $1`;
+    for (const waiting of ['second_factor', 'enrol']) {
+      await shop.query(stage, [by.id, waiting]);
+      expect([waiting, await outcomeOf(of, by)]).toEqual([waiting, 'KEY_SCOPE']);
+    }
+    await shop.query(stage, [by.id, 'signed_in']);
   });
 
   it('buys nothing beyond the cap, below the price or with more stake than was sold', async () => {
@@ -142,6 +154,64 @@ describe('a stolen connection of the console', () => {
     expect(await outcomeOf(rich.of, rich.by, { ...dearer, further: [345, 1, 1, 1, 1, 1] })).toBe('QUOTE_EXPIRED');
     const activation = (priceSun: number) => [null, null, null, null, null, null, priceSun, 1, 1];
     expect(await outcomeOf(rich.of, rich.by, { ...dearer, further: activation(999_999) })).toBe('QUOTE_EXPIRED');
+    // A key for consoles without a cap.
+    await shop.query(`UPDATE api_key SET daily_cap_credits = NULL WHERE project_id = $1`, [rich.of.merchant]);
+    expect(await outcomeOf(rich.of, rich.by)).toBe('SPEND_CAP_REACHED');
+  });
+
+  it('takes the stake of what it buys, with a margin of at most a tenth for each day, and burns the chain’s fee alone', async () => {
+    const { of, by } = await shop.opened();
+    const [chain] = await shop.query<{ energy: number; bandwidth: number; fee: number }>(
+      `SELECT 1e6 * (value ->> 'totalEnergyWeight')::float8 / (value ->> 'totalEnergyLimit')::float8 AS energy,
+          1e6 * (value ->> 'totalNetWeight')::float8 / (value ->> 'totalNetLimit')::float8 AS bandwidth,
+          (value ->> 'createAccountFeeSun')::float8 AS fee FROM market_state WHERE name = 'chain'`,
+    );
+    const { energy, bandwidth, fee } = chain!;
+    const amountOf = (share: number) => ({ amount: Math.floor(65_000 * energy * share).toString() });
+    expect(await outcomeOf(of, by, amountOf(1.2))).toBe('created');
+    expect(await outcomeOf(of, by, amountOf(1.21))).toBe('CHAIN_UNAVAILABLE');
+    const dear = { price: 4_925_000, credits: 14_775_000 };
+    const activation = (amount: number) => [null, null, null, null, null, null, fee, 3, amount];
+    expect(await outcomeOf(of, by, { ...dear, further: activation(fee + 1) })).toBe('CHAIN_UNAVAILABLE');
+    await shop.query(`UPDATE price_row SET sun_per_bandwidth = 700 WHERE duration_max_sec = 3600`);
+    const units = 1_000_000;
+    const dearer = { price: 2_925_000 + 700 * units, credits: PRICE + 2100 * units };
+    // Each amount is rounded up to whole TRX, and two units more.
+    const most = Math.ceil((units + 2) * bandwidth * 1.2) + 1_000_000;
+    const bandwidthOf = (amount: number) => [units, 1, 1, amount, 1, 1];
+    const rich = await shop.opened({ cap: 10 * dearer.credits, balance: BigInt(10 * dearer.credits) });
+    expect(await outcomeOf(rich.of, rich.by, { ...dearer, further: bandwidthOf(most + 1) })).toBe('CHAIN_UNAVAILABLE');
+    // Within the bounds, and more than the pool has.
+    expect(await outcomeOf(rich.of, rich.by, { ...dearer, further: bandwidthOf(most - 1) })).toBe(
+      'CAPACITY_UNAVAILABLE',
+    );
+  });
+
+  it('extends only for the owner of a fresh session, and not below the price', async () => {
+    const { of, by } = await shop.opened({ isTest: true });
+    const key = formKey();
+    expect((await shop.buy({ of, by }, { key })).status).toBe(200);
+    const [order] = await shop.query<{ id: bigint }>('SELECT id FROM orders WHERE key = $1', [key]);
+    await settleOrder(shop.service.api, order!.id);
+    const extended = async (change: { session?: string; price?: number; credits?: number } = {}): Promise<string> => {
+      const [session] = await shop.query<{ id: string }>('SELECT id FROM console_session WHERE person_id = $1', [
+        by.id,
+      ]);
+      const { price = 2_925_000, credits = PRICE } = change;
+      const values = [
+        ...[change.session ?? session!.id, formKey(), Buffer.alloc(32), order!.id, 3600, price, credits, 30_000_000],
+        ...[new Date(), 2_592_000, null, 'r', 2000, null, null, null],
+      ];
+      return inRole(of.merchant, async (client) => {
+        const holders = values.map((_, index) => `$${(index + 1).toString()}`).join(', ');
+        await client.query(`SELECT created FROM extend_in_console(${holders})`, values);
+        return 'extended';
+      });
+    };
+    expect(await extended()).toBe('extended');
+    expect(await extended({ session: randomUUID() })).toBe('KEY_SCOPE');
+    expect(await extended({ price: 2_924_999 })).toBe('QUOTE_EXPIRED');
+    expect(await extended({ credits: PRICE - 1 })).toBe('QUOTE_EXPIRED');
   });
 
   it.each([

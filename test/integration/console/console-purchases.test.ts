@@ -54,6 +54,11 @@ describe('the cap', () => {
       daily: { credits: PRICE },
       left: { credits: PRICE },
     });
+    const acts = await shop.query(
+      `SELECT actor, reason FROM audit_log WHERE subject = $1 AND action = 'key.console_cap'`,
+      [of.merchant],
+    );
+    expect(acts).toEqual([{ actor: by.email, reason: 'in the merchants’ console' }]);
     expect((await shop.buy({ of, by })).status).toBe(200);
     const over = await shop.buy({ of, by });
     expect(refusalOf(over)).toEqual([402, 'SPEND_CAP_REACHED']);

@@ -137,6 +137,38 @@ it('the balance tells what can be spent, for how long, and what was spent in the
   expect(await read()).toMatchObject({ balance: { credits: -7_500_000 }, available: { credits: 0 }, days_left: 0 });
 });
 
+it('the spending of a day is that of seven days, of a younger project’s, and never of less than an hour', async () => {
+  const young = '11111111-2222-4333-8444-777777777777';
+  const run = (text: string, ...params: unknown[]) => operators.database.query(text, [young, ...params]);
+  await run(`INSERT INTO project (id, name, api_key_sealed) VALUES ($1, 'Young', '\\x00')`);
+  await run(`INSERT INTO credit_account (project_id) VALUES ($1)`);
+  const { browser } = await merchants.signedIn('member', young);
+  const charge = (ago: string, amount: number, entries = 1) =>
+    operators.database.transaction(async (tx) => {
+      await tx.query('SET LOCAL session_replication_role = replica');
+      await tx.query(
+        `INSERT INTO credit_entry (entry_key, project_id, contra, kind, credits, order_id, created_at)
+         SELECT 'charge:' || $2 || n, $1, 'revenue', 'charge', -$3::bigint, 1, clock_timestamp() - $2::interval
+           FROM generate_series(1, $4::integer) n`,
+        [young, ago, amount, entries],
+      );
+    });
+  const expectPerDay = async (amount: number): Promise<void> => {
+    const { body } = await browser.get(`/api/projects/${young}/balance`);
+    expect(body.spent_per_day.credits / amount).toBeCloseTo(1, 2);
+  };
+  await charge('1 minute', 1_000_000);
+  await expectPerDay(24_000_000);
+  await charge('2 days', 1_000_000);
+  await expectPerDay(1_000_000);
+  await charge('8 days', 70_000_000);
+  await expectPerDay(2_000_000 / 7);
+  // Of more entries than are read, the newest give the rate since the oldest of them.
+  await charge('2 hours', 1, 1);
+  await charge('1 hour', 50, 20_000);
+  await expectPerDay(24 * (1_000_000 + 19_999 * 50));
+});
+
 it('arrivals begin with the oldest event that is kept', async () => {
   await byHand(`DELETE FROM event_position WHERE project_id = $1`);
   await byHand(`INSERT INTO event_position (project_id, position, pruned_to) VALUES ($1, 7, 5)`);
