@@ -1,5 +1,5 @@
 /** The headers of Standard Webhooks 1.0. */
-import { createHmac } from 'node:crypto';
+import { createHmac, createSecretKey } from 'node:crypto';
 
 const PREFIX = 'whsec_';
 
@@ -15,7 +15,8 @@ export function signedHeaders(
 ): Record<string, string> {
   const content = `${id}.${timestampSec.toString()}.${body}`;
   const signatures = secrets.map((secret) => {
-    const key = Buffer.from(secret.slice(PREFIX.length), 'base64');
+    // From Node 24 on, faster than the bytes themselves.
+    const key = createSecretKey(secret.slice(PREFIX.length), 'base64');
     return `v1,${createHmac('sha256', key).update(content).digest('base64')}`;
   });
   return {

@@ -3,7 +3,15 @@
  * purpose may have two keys, so that rotating the master key invalidates nothing: the newer one seals, both open. Both
  * also open data sealed to their public halves (sealed-box.ts).
  */
-import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomFillSync } from 'node:crypto';
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createSecretKey,
+  hkdfSync,
+  randomFillSync,
+  type KeyObject,
+} from 'node:crypto';
 import { BoxOpener, isBox } from './sealed-box.js';
 
 export const SEAL_PURPOSES = ['api-key', 'pool-key', 'quote', 'webhook-secret', 'second-factor'] as const;
@@ -54,13 +62,14 @@ function nextNonce(): Buffer {
 
 interface NamedKey {
   readonly id: Buffer;
-  readonly key: Buffer;
+  /** From Node 24 on, a cipher takes this several times faster than the same bytes. */
+  readonly key: KeyObject;
   readonly box: BoxOpener;
 }
 
 function named(key: Buffer): NamedKey {
   const id = createHash('sha256').update('key-id').update(key).digest().subarray(0, KEY_ID_BYTES);
-  return { id, key, box: new BoxOpener(key) };
+  return { id, key: createSecretKey(key), box: new BoxOpener(key) };
 }
 
 /** Seals and opens bytes for one purpose. `context` is authenticated but not stored: opening needs the same one. */
