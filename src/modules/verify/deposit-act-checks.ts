@@ -43,7 +43,7 @@ const SAID: RecordCheck = {
   identity: ['event'],
   text: `SELECT coalesce('deposit ' || d.id, p.said ->> 'id') AS subject, e.id AS event, e.type, d.status, d.asset, d.amount::text AS amount,
         left(p.said::text, 2000) AS said
-      FROM event e CROSS JOIN LATERAL (SELECT (e.payload::json) #> '{data,deposit}' AS said) p
+      FROM event e CROSS JOIN LATERAL (SELECT (e.payload::jsonb) #> '{data,deposit}' AS said OFFSET 0) p
       LEFT JOIN deposit d ON 'dep_' || d.id = p.said ->> 'id'
      WHERE e.payload IS NOT NULL AND e.type IN ('deposit.held', 'deposit.credited', 'deposit.ignored') AND p.said IS NOT NULL
        AND ((p.said ->> 'txid', p.said ->> 'kind', p.said ->> 'position', p.said ->> 'asset', p.said ->> 'address', p.said ->> 'from_address')
