@@ -63,6 +63,14 @@ const LEASE_IS_FROM_LATER_CLOCK = isFromLaterClock('lease_until', '$2', 'stateme
 
 const IS_CLAIMABLE = `due_at IS NOT NULL AND (${IS_DUE} OR ${LEASE_IS_FROM_LATER_CLOCK}) AND (${LEASE_IS_FREE} OR holder = $1)`;
 
+/** Asked often, when there is usually neither. `IS`: see CLAIM. */
+const WAITING = {
+  name: 'deliveries_waiting',
+  text: `SELECT EXISTS (SELECT FROM webhook_delivery WHERE is_fresh) AS "hasNew",
+      EXISTS (SELECT FROM webhook_state WHERE (failures > 0) IS false AND ${IS_CLAIMABLE})
+        OR EXISTS (SELECT FROM webhook_state WHERE (failures > 0) IS true AND ${IS_CLAIMABLE}) AS "hasDue"`,
+};
+
 /**
  * $1 holder, $2 lease, $3 limit, $4 limit of endpoints whose last attempts failed. An endpoint of ours that is due
  * again keeps its fence. `IS` matches the index in every plan: the planner rewrites `= false`, and then it does not.
@@ -303,6 +311,15 @@ export class DeliveryClaims {
     { sender }: SenderConfig,
   ) {
     this.leaseSec = sender.leaseSec;
+  }
+
+  /** Looks for new deliveries whose endpoints are not due yet, and for endpoints to claim. */
+  async lookForWork(): Promise<{ readonly hasNew: boolean; readonly hasDue: boolean }> {
+    const [found] = await this.database.query<{ hasNew: boolean; hasDue: boolean }>(WAITING, [
+      this.holder,
+      this.leaseSec,
+    ]);
+    return found ?? { hasNew: false, hasDue: false };
   }
 
   /** Makes endpoints with new deliveries due. Returns true if there may be further new deliveries. */

@@ -74,9 +74,11 @@ export class SenderLoop extends RepeatedTask {
   /** Makes one pass. */
   async runPass(): Promise<void> {
     this.lookAtMs = monotonicMs() + IDLE_MS;
-    const hasMoreNew = await this.deliveryClaims.makeNewDeliveriesDue();
+    const { hasNew, hasDue } = await this.deliveryClaims.lookForWork();
+    const hasMoreNew = hasNew && (await this.deliveryClaims.makeNewDeliveriesDue());
     await this.renewLeases();
-    const hasMoreDue = this.isReading && !this.repeater.isEnding && (await this.claimEndpoints());
+    const mayClaim = (hasNew || hasDue) && this.isReading && !this.repeater.isEnding;
+    const hasMoreDue = mayClaim && (await this.claimEndpoints());
     if (hasMoreNew || hasMoreDue) this.lookAtMs = monotonicMs() + BUSY_MS;
     await this.serveEndpoints();
     this.readAtMs = monotonicMs();

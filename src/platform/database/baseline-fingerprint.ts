@@ -67,7 +67,7 @@ export const BASELINE_OBJECTS: Readonly<Record<string, string>> = {
   'function take_order': 'ff3887c341dc',
   'function webhook_changed': 'a06de420fa49',
   'function webhook_fan_out': '67f070ecd99d',
-  'function webhook_fan_out_batch': '9555ca2f7221',
+  'function webhook_fan_out_batch': '469f0ff85f13',
   'function webhook_pending': '380df925a647',
   'function webhook_project_frozen': '64261c798fec',
   'sequence audit_log_id_seq': 'a1d105329561',

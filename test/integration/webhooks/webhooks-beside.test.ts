@@ -30,6 +30,39 @@ it('a new event is sent beside a slow answer of its endpoint', async () => {
   await sender.run(() => sender.loop.attemptsInProgress === 0);
 });
 
+it('a new event makes its endpoint due; the sender does it for a failing one and for one that another session holds', async () => {
+  const [answering, failing, held] = [await fixture.setUp('/a'), await fixture.setUp('/f'), await fixture.setUp('/h')];
+  await fixture.database.query(
+    `UPDATE webhook_state SET failures = 1, failing_since = clock_timestamp() WHERE endpoint_id = $1`,
+    [failing.id],
+  );
+  const holder = new pg.Client({ connectionString: fixture.fixture.env['DATABASE_URL'] });
+  await holder.connect();
+  try {
+    await holder.query('BEGIN');
+    await holder.query(`SELECT FROM webhook_state WHERE endpoint_id = $1 FOR UPDATE`, [held.id]);
+    for (const { customer } of [answering, failing, held]) await fixture.fixture.happen(customer);
+  } finally {
+    await holder.end();
+  }
+  const found = async ({ id }: { readonly id: string }): Promise<unknown> => {
+    const [row] = await fixture.database.query(
+      `SELECT s.due_at <= clock_timestamp() AS is_due, array_agg(d.is_fresh) AS fresh FROM webhook_state s
+         JOIN webhook_delivery d USING (endpoint_id) WHERE s.endpoint_id = $1 GROUP BY s.due_at`,
+      [id],
+    );
+    return row;
+  };
+  expect(await found(answering)).toEqual({ is_due: true, fresh: [false, false] });
+  expect(await found(failing)).toEqual({ is_due: null, fresh: [true, true] });
+  expect(await found(held)).toEqual({ is_due: null, fresh: [true, true] });
+  const sender = await fixture.openSender();
+  await sender.run(async () => {
+    const sent = await Promise.all([answering, failing, held].map(({ id }) => fixture.areAll(id, 'delivered')));
+    return sent.every(Boolean);
+  });
+});
+
 it('an event that another sender sees during the release of its slowed endpoint is due after the rest', async () => {
   const both = [await fixture.setUp('/release-1'), await fixture.setUp('/release-2')];
   const [first, last] = both.sort((one, other) => (one.id < other.id ? -1 : 1));

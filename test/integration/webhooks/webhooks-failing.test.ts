@@ -401,7 +401,9 @@ it('workers show deliveries that wait without a sender, until nothing is to be s
   expect(await lateSec()).toBe(0);
   await fixture.fixture.happen(customer);
   await fixture.database.query(
-    `UPDATE webhook_delivery SET next_at = clock_timestamp() - interval '40 seconds' WHERE endpoint_id = $1`,
+    `WITH d AS (UPDATE webhook_delivery SET next_at = clock_timestamp() - interval '40 seconds', is_fresh = true
+        WHERE endpoint_id = $1)
+     UPDATE webhook_state SET due_at = NULL WHERE endpoint_id = $1`,
     [id],
   );
   expect(await lateSec()).toBeGreaterThan(39);
