@@ -16,10 +16,13 @@ import { ApiError, messageOf } from '../../domain/errors.js';
 import { Log } from '../../platform/observability/logger.js';
 import { Metrics } from '../../platform/observability/metrics.js';
 import { AddressCheck, READ_AGAIN_MS, unchangedState } from './address-check.js';
+import { UseObserver } from './use-observer.js';
 import { AutoDelegationClaims, type ClaimedAutoDelegation } from './auto-delegation-claims.js';
 
-/** Interval between searches for due rows. */
-const REST_MS = 250;
+/** Interval between searches for due rows, when the last one found none. Uses that this worker marks end it. */
+const REST_MS = 1000;
+/** The same after it found some: rows under way are due again soon. */
+const BUSY_REST_MS = 250;
 const RETRY_MS = 1000;
 const CHANGES_MAX = 100;
 /** Claimed rows are checked immediately: rows wait in the table, where they are ordered, and not in this process. */
@@ -31,8 +34,8 @@ export class Refills extends RepeatedTask {
   private roundAtMs = monotonicMs();
   /** Checks left in the current second of the slow round. */
   private roundChecksLeft = 0;
-  /** Longer while nodes are away, so that due rows do not poll them continuously. */
-  private restMs = REST_MS;
+  /** What the current run found. Due rows must not poll absent nodes continuously. */
+  private found = { rows: false, isChainAway: false };
   /** The chain time up to which changing rentals were made due. */
   private changedToMs = 0;
 
@@ -42,11 +45,15 @@ export class Refills extends RepeatedTask {
     private readonly client: TronClient,
     private readonly config: Config,
     private readonly log: Log,
+    uses: UseObserver,
     metrics: Metrics,
   ) {
     super(RETRY_MS, (err) => {
       log.error({ err }, 'failed to check auto-delegations');
     });
+    uses.onMarked = () => {
+      this.repeater.nudge();
+    };
     this.checks = new Counter({
       name: 'auto_delegation_checks_total',
       help: 'Checks of auto-delegations, by `kind` (`round`: the slow one over all).',
@@ -56,8 +63,11 @@ export class Refills extends RepeatedTask {
   }
 
   protected override async runOnce(): Promise<number> {
-    this.restMs = REST_MS;
-    return (await this.checkDue()) && this.restMs === REST_MS ? 0 : this.restMs;
+    this.found = { rows: false, isChainAway: false };
+    const hasMore = await this.checkDue();
+    if (this.found.isChainAway) return RETRY_MS;
+    if (hasMore) return 0;
+    return this.found.rows ? BUSY_REST_MS : REST_MS;
   }
 
   /** Checks due rows. Returns true when more may be due. */
@@ -97,6 +107,7 @@ export class Refills extends RepeatedTask {
 
   private async checkAll(claimed: readonly ClaimedAutoDelegation[]): Promise<void> {
     if (claimed.length === 0) return;
+    this.found.rows = true;
     const legs = groupBy(await this.claims.legsOf(claimed), (leg) => leg.auto_id);
     await forEachConcurrently(claimed, CHECKS_MAX, async (row) => {
       try {
@@ -104,7 +115,7 @@ export class Refills extends RepeatedTask {
       } catch (error) {
         const fault = { autoDelegationId: row.id.toString(), fault: messageOf(error) };
         if (isChainUnavailable(error)) {
-          this.restMs = RETRY_MS;
+          this.found.isChainAway = true;
           this.log.debug(fault, 'auto-delegation check postponed');
         } else this.log.error({ ...fault, err: error }, 'failed to check an auto-delegation');
         await this.claims.record(row, { ...unchangedState(row), dueInMs: READ_AGAIN_MS });

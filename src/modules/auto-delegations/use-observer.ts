@@ -64,6 +64,8 @@ interface Uses {
 export class UseObserver implements BlockConsumer {
   private readonly unmarked = new Map<string, Uses>();
   private readonly usesCounter: Counter;
+  /** Called after auto-delegations were made due. */
+  onMarked: () => void = () => undefined;
 
   constructor(
     private readonly database: Database,
@@ -89,7 +91,9 @@ export class UseObserver implements BlockConsumer {
     }
     for (const [id, uses] of this.unmarked) {
       try {
-        if (await this.mark(this.database, uses)) this.unmarked.delete(id);
+        const { used, marked } = await this.mark(this.database, uses);
+        if (used === marked) this.unmarked.delete(id);
+        if (marked > 0) this.onMarked();
       } catch (error) {
         this.log.warn(
           { fault: messageOf(error), block: uses.head.number },
@@ -102,17 +106,19 @@ export class UseObserver implements BlockConsumer {
 
   /** Does not wait for rows locked by another session: that session marked them, or the next use will. */
   async consumeBlock(tx: Transaction, block: WitnessedBlock): Promise<() => void> {
-    if (block.callers.length > 0) await this.mark(tx, { head: block, callers: block.callers });
-    return () => undefined;
+    if (block.callers.length === 0) return () => undefined;
+    const { marked } = await this.mark(tx, { head: block, callers: block.callers });
+    return () => {
+      if (marked > 0) this.onMarked();
+    };
   }
 
-  /** Returns true when all of the uses are marked. */
-  private async mark(queryable: Queryable, { head, callers }: Uses): Promise<boolean> {
+  private async mark(queryable: Queryable, { head, callers }: Uses): Promise<Marked> {
     const addresses = callers.map((hex) => addressFromBytes(Buffer.from(hex, 'hex')));
     const id = Buffer.from(head.id, 'hex');
     const params = [addresses, head.number, id, new Date(head.timestampMs)];
-    const [row] = await queryable.query<Marked>(MARK, params);
-    this.usesCounter.inc(row?.marked ?? 0);
-    return (row?.used ?? 0) === (row?.marked ?? 0);
+    const [counts = { used: 0, marked: 0 }] = await queryable.query<Marked>(MARK, params);
+    this.usesCounter.inc(counts.marked);
+    return counts;
   }
 }

@@ -27,9 +27,15 @@ const RESTART_STEP = 1_000_000n;
 
 const WAITING = {
   name: 'events_waiting',
-  text: `SELECT (SELECT server_mark FROM event_numbering) IS DISTINCT FROM server_mark() AS restarts,
-      (SELECT greatest(extract(epoch FROM clock_timestamp() - at), 0)::float8 FROM event
-        WHERE position IS NULL AND type IS NOT NULL ORDER BY id LIMIT 1) AS oldest_sec`,
+  text: `SELECT greatest(extract(epoch FROM clock_timestamp() - at), 0)::float8 AS oldest_sec FROM event
+    WHERE position IS NULL AND type IS NOT NULL ORDER BY id LIMIT 1`,
+};
+
+/** The marks are read with every batch; a restart without events is announced within this time. */
+const MARK_EVERY_MS = 1000;
+const IS_OTHER_SERVER = {
+  name: 'numbered_on_other_server',
+  text: `SELECT server_mark IS DISTINCT FROM server_mark() AS restarts FROM event_numbering`,
 };
 
 const SET_MARK = { name: 'set_numbering_mark', text: `UPDATE event_numbering SET server_mark = $1` };
@@ -121,6 +127,7 @@ export class Numberer extends RepeatedTask {
   private readonly numberedCounter: Counter;
   private oldestSec = 0;
   private readAtMs = monotonicMs();
+  private markReadAtMs = Number.NEGATIVE_INFINITY;
   /** True after a batch: the next events are taken without asking first whether there are any. */
   private isBusy = false;
 
@@ -175,10 +182,16 @@ export class Numberer extends RepeatedTask {
   }
 
   private async hasWork(): Promise<boolean> {
-    const [row] = await this.database.query<{ restarts: boolean; oldest_sec: number | null }>(WAITING);
-    if (row === undefined) return false;
-    this.noteAge(row.oldest_sec ?? 0);
-    return row.restarts || row.oldest_sec !== null;
+    const [oldest] = await this.database.query<{ oldest_sec: number }>(WAITING);
+    this.noteAge(oldest?.oldest_sec ?? 0);
+    return oldest !== undefined || (await this.isOnOtherServer());
+  }
+
+  private async isOnOtherServer(): Promise<boolean> {
+    if (monotonicMs() - this.markReadAtMs < MARK_EVERY_MS) return false;
+    this.markReadAtMs = monotonicMs();
+    const [numbering] = await this.database.query<{ restarts: boolean }>(IS_OTHER_SERVER);
+    return numbering?.restarts === true;
   }
 
   private noteAge(oldestSec: number): void {

@@ -15,7 +15,7 @@ import { nextMove } from './test-play.js';
 
 const BATCH = 100;
 /** The most that a move can be late on an idle worker. */
-const IDLE_MS = 250;
+const IDLE_MS = 500;
 const RETRY_MS = 1000;
 /** Ample: a move takes milliseconds. */
 const LEASE_SEC = 15;

@@ -211,16 +211,12 @@ export class FulfilmentLoop {
 
   /** Uses the last known chain time even if following fails: a held row must not delay ended rentals. */
   private async runReclaimLoop(): Promise<void> {
-    await this.repeatEveryPoll('failed to claim ended rentals', async () => {
-      if (this.isGateOpen) await this.reclaimEndedRentals(this.chainView.clockMs);
-    });
+    await this.repeatEachHead('failed to claim ended rentals', (clockMs) => this.reclaimEndedRentals(clockMs));
   }
 
   /** Uses the latest view: rentals that a drifting ratio made short are searched for while the chain can be read. */
   private async runTopUpLoop(): Promise<void> {
-    await this.repeatEveryPoll('failed to claim short rentals', async () => {
-      if (this.isGateOpen) await this.topUpShortRentals(this.chainView.clockMs);
-    });
+    await this.repeatEachHead('failed to claim short rentals', (clockMs) => this.topUpShortRentals(clockMs));
   }
 
   /** A database clock that is set back must not delay due work until it catches up. */
@@ -240,6 +236,19 @@ export class FulfilmentLoop {
       await this.clockWatch.recountSpending();
     };
     await this.repeatEvery(CLOCK_CHECK_MS, 'failed to follow the database clock', work);
+  }
+
+  /** Runs `work` for each new head, and each sweep without one. Between them it would read the same rows again. */
+  private async repeatEachHead(failure: string, work: (clockMs: number) => Promise<void>): Promise<void> {
+    let doneMs = 0;
+    let doneAtMs = Number.NEGATIVE_INFINITY;
+    await this.repeatEveryPoll(failure, async () => {
+      const { clockMs } = this.chainView;
+      const isNew = clockMs !== doneMs || monotonicMs() - doneAtMs >= this.config.worker.sweepMs;
+      if (!this.isGateOpen || !isNew) return;
+      [doneMs, doneAtMs] = [clockMs, monotonicMs()];
+      await work(clockMs);
+    });
   }
 
   private async repeatEveryPoll(failure: string, work: () => Promise<void>): Promise<void> {

@@ -94,10 +94,13 @@ const RECOVERED = {
     WHERE w.id = v.id`,
 };
 
-const UNSIGNED = {
-  name: 'wallets_that_do_not_sign',
-  text: `SELECT id, address, role, permission_id, key_address FROM pool_wallet
-    WHERE sign_failures >= ${FAILURES_MAX.toString()} ORDER BY id`,
+/** Usually none. */
+const TROUBLED = {
+  name: 'troubled_wallets',
+  text: `SELECT id, address, role, permission_id, key_address, sign_failures >= ${FAILURES_MAX.toString()} AS "isUnsigned"
+    FROM pool_wallet
+    WHERE delivery_held_until IS NOT NULL OR deaths > 0 OR delivery_pauses > 0 OR sign_failures >= ${FAILURES_MAX.toString()}
+    ORDER BY id`,
 };
 
 export interface SignFailure {
@@ -105,12 +108,14 @@ export interface SignFailure {
   readonly error: unknown;
 }
 
-interface UnsignedWallet {
+interface TroubledWallet {
   readonly id: number;
   readonly address: string;
   readonly role: 'pool' | 'activation';
   readonly permission_id: number;
   readonly key_address: string;
+  /** Its last signatures failed. */
+  readonly isUnsigned: boolean;
 }
 
 interface Changed {
@@ -175,12 +180,14 @@ export class WalletHealth {
 
   /** Resumes wallets whose hold is over or whose key signs again. */
   async resumeWallets(): Promise<void> {
+    const troubled = await this.database.query<TroubledWallet>(TROUBLED);
+    if (troubled.length === 0) return;
     this.report(await this.database.query<Changed>(RESUME));
     await this.database.query(RECOVERED);
     const { current } = this.chainView;
     if (current === undefined) return;
-    const wallets = await this.database.query<UnsignedWallet>(UNSIGNED);
-    await forEachConcurrently(wallets, CONCURRENT_PROBES, async (wallet) => {
+    const unsigned = troubled.filter(({ isUnsigned }) => isUnsigned);
+    await forEachConcurrently(unsigned, CONCURRENT_PROBES, async (wallet) => {
       if (await this.canSign(wallet, current)) await this.recordSigned([wallet.id]);
     });
   }
@@ -189,7 +196,7 @@ export class WalletHealth {
    * Returns true if the wallet's key signs a transaction of its role. TRON: it can never be included, since it expires
    * at a solid head.
    */
-  private async canSign(wallet: UnsignedWallet, { solid }: View): Promise<boolean> {
+  private async canSign(wallet: TroubledWallet, { solid }: View): Promise<boolean> {
     const parties = { owner: wallet.address, receiver: PROBE_RECEIVER };
     try {
       const { rawData } = buildTransaction(
