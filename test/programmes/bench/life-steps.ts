@@ -86,7 +86,8 @@ const STATEMENTS: readonly StepStatement[] = [
   ),
   ...of('numbering', 'first', /pg_try_advisory_xact_lock\(\$\d+\) AS held/),
   ...of('numbering', 'within', /UPDATE event e SET position/, /coalesce\(p\.position, \$/),
-  ...of('numbering', 'own', /FROM event_numbering\) IS DISTINCT FROM/),
+  ...of('numbering', 'own', /FROM event_numbering\) IS DISTINCT FROM/, /server_mark IS DISTINCT FROM server_mark\(\)/),
+  ...of('numbering', 'own', /FROM event WHERE position IS NULL AND type IS NOT NULL ORDER BY id LIMIT/),
   ...of('deliveries', 'own', /webhook_(?:delivery|state|endpoint|destination)/),
 ];
 

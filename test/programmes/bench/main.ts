@@ -13,6 +13,7 @@ import { eventRows } from './rows-events.js';
 import { lifeRows } from './rows-life.js';
 import { depositRows } from './rows-deposits.js';
 import { followRows } from './rows-follow.js';
+import { idleRow } from './rows-idle.js';
 import { webhookOrderRows } from './rows-webhook-orders.js';
 import { webhookRows } from './rows-webhooks.js';
 import { HttpRows, type Pace } from './rows-http.js';
@@ -34,10 +35,10 @@ npm run bench -- --soak [--minutes N] [--rate N]
 
   --only REGEX  parts whose name matches: http, signatures, fairness,
                 worker, follow, events, life, receivers, webhook-orders,
-                scale, unnamed, webhooks, deposits, auto-delegations,
-                refills, latency, consoles, migration
-  --against REV the commit, or the folder of a build, that life, receivers
-                and webhook-orders measure beside this build
+                idle, scale, unnamed, webhooks, deposits,
+                auto-delegations, refills, latency, consoles, migration
+  --against REV the commit, or the folder of a build, that life, receivers,
+                webhook-orders and idle measure beside this build
   --million     two services in turn, one with 1 000 000 ended orders;
                 --only history: the worker alone, --only none: no other part
   --ten-million the same with 10 000 000 of them, nine in the archive:
@@ -193,6 +194,10 @@ if (options.soak) {
       ? { rates: [3, 30], rounds: 1, seconds: 20 }
       : { rates: [3, 30, 100], rounds: 3, seconds: 20 };
     add(`--only webhook-orders${ofAgainst}`, ...(await webhookOrderRows(of, options.against)));
+  }
+  if (only.test('idle')) {
+    console.error('\nnothing sold');
+    add(`--only idle${ofAgainst}`, await idleRow(options.quick ? 1 : 4, options.against));
   }
   if (only.test('scale')) {
     for (const processes of options.quick ? [2] : [2, 4]) {

@@ -81,11 +81,15 @@ function show(table: string, conditions: string, isKept: boolean): void {
 }
 
 /** Each cell has this build's figure, and the earlier one's behind a slash. */
-export function tableOf(of: Probed, beside: Probed | undefined): string {
+export function tableOf(
+  of: Probed,
+  beside: Probed | undefined,
+  divisor = 'For each order, in a period in which as many orders end as begin.',
+): string {
   const cell = (read: (probed: Probed) => number, digits = 1): string =>
     [of, beside].flatMap((probed) => (probed === undefined ? [] : read(probed).toFixed(digits))).join(' / ');
   const lines = [
-    'For each order, in a period in which as many orders end as begin.',
+    divisor,
     'kB: bytes of the write-ahead log, without images of whole pages. ms: the server’s time, planning included.',
     'Events are rows that triggers write within the statements of the other steps.',
     '',
