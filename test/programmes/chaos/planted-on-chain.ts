@@ -145,7 +145,7 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
     name: 'rentals end by the wall clock',
     changes: one(
       'modules/fulfilment/loop/fulfilment-loop.ts',
-      'this.reclaimEndedRentals(this.chainView.clockMs)',
+      'this.reclaimEndedRentals(clockMs)',
       'this.reclaimEndedRentals(Date.now())',
     ),
     first: ['worker clock shifted', 'worker killed'],
