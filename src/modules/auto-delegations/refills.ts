@@ -34,7 +34,7 @@ export class Refills extends RepeatedTask {
   private roundAtMs = monotonicMs();
   /** Checks left in the current second of the slow round. */
   private roundChecksLeft = 0;
-  /** What the current run found. Due rows must not poll absent nodes continuously. */
+  /** Findings of the current run. Due rows must not poll absent nodes continuously. */
   private found = { rows: false, isChainAway: false };
   /** The chain time up to which changing rentals were made due. */
   private changedToMs = 0;

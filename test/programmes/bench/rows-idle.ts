@@ -1,4 +1,4 @@
-// What a service consumes that sells nothing: the CPU of its processes and of Postgres, and statements by step.
+// The consumption of a service that sells nothing: the CPU of its processes and of Postgres, and statements by step.
 import { openBuild } from '../upgrade/earlier-build.js';
 import { spentRow, type Spent } from './lives.js';
 import type { Row } from './measure.js';
