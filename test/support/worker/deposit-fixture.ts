@@ -14,6 +14,7 @@ import type { Unexplained } from '../../../src/domain/holdings-report.js';
 import { DepositAudit } from '../../../src/modules/deposits/deposit-audit.js';
 import { BlockFollower } from '../../../src/platform/blocks/block-follower.js';
 import { DepositsModule } from '../../../src/modules/deposits/deposits.module.js';
+import { RateRecorder } from '../../../src/modules/deposits/rate-recorder.js';
 import { Sweeps } from '../../../src/modules/deposits/sweeps.js';
 import { BlockFollowingModule } from '../../../src/apps/worker/block-following.module.js';
 import { EventsModule } from '../../../src/modules/events/events.module.js';
@@ -147,8 +148,12 @@ export const tokenAct = (act: string, terms: object = {}) => chain.control(`toke
 
 export const mine = (count: number) => chain.control('mine', { count });
 
-/** Replaces the rates by one for each minute of the chain's first three hours. */
+/**
+ * Replaces the rates by one for each minute of the chain's first three hours. The worker then records none: it would add
+ * the rate of the present minute, in the first test and whenever a minute begins.
+ */
 export async function rates(trx: (minute: number) => bigint | undefined, usdt: (minute: number) => bigint | undefined) {
+  worker.get(RateRecorder).record = () => Promise.resolve();
   await database.query(`DELETE FROM asset_rate`);
   for (const [asset, rateAt] of [
     ['TRX', trx],
