@@ -485,7 +485,7 @@ export interface StatementEntry {
   readonly balance: number;
 }
 
-/** Of the orders and extensions charged in a month, less those refunded in it. */
+/** Of the orders and extensions charged in a month, less what these orders got back by now. */
 export interface MeasuredSaving {
   /** Energy that receivers used by now. */
   readonly used_energy: number;

@@ -14,26 +14,40 @@ const ENTRIES_MAX = 50_000;
 /**
  * Sums ledger entries from `$3` to `$4` by UTC day: charges minus refunds and compensations. The energy that the
  * receiver of a rental used is compared with burning it, at the energy fee (`$5` if it was not kept) and the rate of the
- * sale, on the day of the charge. Activations and bandwidth count as spent but burn no energy: an order with them
- * counts only the share of its energy.
+ * sale, on the day of the charge. What an order got back counts there on that day too, whenever it came: otherwise the
+ * day of a refund would save what the day of its charge lost. Activations and bandwidth count as spent but burn no
+ * energy: an order with them counts only the share of its energy.
  */
 const DAYS_OF = {
   name: 'console_month',
-  text: `SELECT to_char(e.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, coalesce(-sum(e.credits), 0)::bigint AS credits,
-      coalesce(-sum(e.credits - coalesce(div(e.credits::numeric * s.beside, s.whole), 0)) FILTER (WHERE o.kind = 'rental'), 0)::bigint AS energy_credits,
+  text: `WITH span AS (
+      SELECT credits, order_id, kind, entry_key, created_at,
+             CASE kind WHEN 'charge' THEN 1 WHEN 'refund' THEN -1 ELSE 0 END AS sales
+        FROM credit_entry
+       WHERE project_id = $1 AND created_at > $3 AND created_at <= $4
+         AND kind IN ('charge', 'refund', 'compensation')
+       ORDER BY created_at DESC, id DESC LIMIT $2)
+    SELECT to_char(e.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day,
+      coalesce(-sum(e.credits) FILTER (WHERE e.is_of_span), 0)::bigint AS credits,
+      coalesce(-sum(e.credits - coalesce(div(e.credits::numeric * s.beside, s.whole), 0))
+        FILTER (WHERE o.kind = 'rental' AND (e.kind = 'charge' OR NOT e.is_of_span)), 0)::bigint AS energy_credits,
       coalesce(sum(e.sales) FILTER (WHERE o.kind = 'rental' AND x.number IS NULL), 0)::int AS orders,
       coalesce(sum(e.sales * o.energy) FILTER (WHERE x.number IS NULL), 0)::bigint AS energy,
       coalesce(sum(u.energy * coalesce(o.energy_fee_sun, $5)::numeric * o.trx_usd_e8)
         FILTER (WHERE e.kind = 'charge' AND x.number IS NULL), 0)::text AS burning_rate,
       coalesce(sum(u.energy) FILTER (WHERE e.kind = 'charge' AND x.number IS NULL), 0)::bigint AS used_energy,
       coalesce(bool_or(o.test OR u.order_id IS NOT NULL AND coalesce(o.energy_fee_sun, $5) IS NULL), false) AS is_unmeasured,
-      CASE WHEN sum(count(*)) OVER () >= $2 THEN min(min(e.created_at)) OVER () END AS since
-    FROM (SELECT credits, order_id, kind, entry_key, created_at,
-                 CASE kind WHEN 'charge' THEN 1 WHEN 'refund' THEN -1 ELSE 0 END AS sales
-            FROM credit_entry
-           WHERE project_id = $1 AND created_at > $3 AND created_at <= $4
-             AND kind IN ('charge', 'refund', 'compensation')
-           ORDER BY created_at DESC, id DESC LIMIT $2) e
+      CASE WHEN sum(count(*) FILTER (WHERE e.is_of_span)) OVER () >= $2 THEN min(min(e.created_at)) OVER () END AS since
+    FROM (SELECT span.*, true AS is_of_span FROM span
+          UNION ALL
+          SELECT b.credits, b.order_id, b.kind, b.entry_key, span.created_at, 0, false
+            FROM span CROSS JOIN LATERAL (
+              SELECT credits, order_id, kind, entry_key FROM credit_entry
+               WHERE entry_key = 'refund:' || span.order_id AND order_id = span.order_id
+              UNION ALL
+              SELECT credits, order_id, kind, entry_key FROM credit_entry
+               WHERE kind = 'compensation' AND order_id = span.order_id) b
+           WHERE span.kind = 'charge' AND span.entry_key = 'charge:' || span.order_id) e
     LEFT JOIN orders o ON o.id = e.order_id
     LEFT JOIN order_extension x ON x.order_id = e.order_id AND x.number = CASE WHEN e.kind = 'charge'
       AND e.entry_key LIKE 'charge:%:ext:%' THEN split_part(e.entry_key, ':', 4)::smallint END

@@ -1,4 +1,5 @@
 // Statements in the consoles: closed months, and the open month so far, whose file and sums agree with the ledger.
+import { SpanFigures } from '../../../src/modules/console/span-figures.js';
 import { Ledger } from '../../../src/modules/billing/ledger.js';
 import { credits } from '../../../src/domain/units.js';
 import { openConsole, type Account, type TestConsole } from '../../support/console/console-fixture.js';
@@ -185,4 +186,37 @@ it('arrivals begin with the oldest event that is kept', async () => {
   };
   expect(await after(0)).toEqual([5, []]);
   expect(await after(5)).toEqual([7, [6, 7]]);
+});
+
+it('the measured saving of a month counts what its orders got back, whenever that was', async () => {
+  const [returned, kept, later] = [9001, 9002, 9003];
+  await byHand(
+    `INSERT INTO orders (id, project_id, key, request_hash, kind, status, receive_address, energy, duration_sec, price_sun, credits,
+       trx_usd_e8, energy_fee_sun, created_at) OVERRIDING SYSTEM VALUE
+     SELECT v.id, $1, 'order-' || v.id, sha256(''), 'rental', v.status, 'T', 65000, 3600, 1, v.credits, 30000000, 100, now()
+       FROM (VALUES (${returned.toString()}, 'refunded', 1000), (${kept.toString()}, 'delivered', 2000),
+         (${later.toString()}, 'delivered', 500)) v (id, status, credits)`,
+  );
+  await byHand(
+    `INSERT INTO credit_entry (entry_key, project_id, contra, kind, credits, order_id, created_at)
+     SELECT v.key, $1, 'sales', v.kind, v.credits, v.id, v.at::timestamptz FROM (VALUES
+       ('charge:${returned.toString()}', 'charge', -1000, ${returned.toString()}, '2025-10-31T23:59:00Z'),
+       ('refund:${returned.toString()}', 'refund', 1000, ${returned.toString()}, '2025-11-01T00:01:00Z'),
+       ('charge:${kept.toString()}', 'charge', -2000, ${kept.toString()}, '2025-10-20T00:00:00Z'),
+       ('compensation:${kept.toString()}:1', 'compensation', 300, ${kept.toString()}, '2025-11-20T00:00:00Z'),
+       ('charge:${later.toString()}', 'charge', -500, ${later.toString()}, '2025-11-21T00:00:00Z')) v (key, kind, credits, id, at)
+      WHERE $1::uuid IS NOT NULL`,
+  );
+  await byHand(
+    `INSERT INTO rental_use SELECT id, 64285, 1, 7 FROM orders WHERE project_id = $1 AND id IN (${kept.toString()}, ${later.toString()})`,
+  );
+  const figures = operators.app.get(SpanFigures);
+  const paidIn = async (of: string): Promise<number | undefined> => {
+    const saving = await figures.savingOf(other, of);
+    return saving && saving.burning.credits - saving.saved.credits;
+  };
+  expect([await paidIn('2025-10'), await paidIn('2025-11'), await paidIn('2025-12')]).toEqual([1700, 500, undefined]);
+  // Spending is that of the entries' own days.
+  const rows = await figures.entries(other, '2025-10-31T23:59:59Z', '2025-11-30T00:00:00Z', undefined);
+  expect(rows.reduce((sum, { credits: spent }) => sum + spent, 0n)).toBe(500n - 1000n - 300n);
 });
