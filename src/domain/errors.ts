@@ -127,7 +127,13 @@ export function serviceBusy(says: string): ApiError {
 
 /** Returns 400 INVALID_REQUEST with `details` for one wrong field. */
 export function invalidField(field: string, msg: string): ApiError {
-  return new ApiError('INVALID_REQUEST', `${field}: ${msg}`, { details: [{ field, msg }] });
+  return invalidFields([{ field, msg }]);
+}
+
+/** Returns the error for at least one wrong member. */
+export function invalidFields(details: readonly FieldFault[]): ApiError {
+  const words = details.map(({ field, msg }) => `${field}: ${msg}`);
+  return new ApiError('INVALID_REQUEST', words.join(' '), { details });
 }
 
 /** A violated guarantee of our own code. Never caught and continued: always a 500 or a stopped job. */

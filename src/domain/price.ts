@@ -116,6 +116,12 @@ const USUAL_SEC_MAX = 90 * 86_400;
 /** Below this part of the burn price a rental costs more than it earns. */
 const BURN_PRICE_PART = 10n;
 
+/** Returns a sentence for the operator about an unusually long duration; undefined for others. */
+export function durationSlip(durationMaxSec: number): string | undefined {
+  if (durationMaxSec <= USUAL_SEC_MAX) return undefined;
+  return `${durationMaxSec.toString()} s is longer than ${USUAL_SEC_MAX.toString()} s (90 d).`;
+}
+
 /**
  * Returns possible mistakes in a new row as sentences for the operator. Compares with the burn price of one unit only if
  * it is known.
@@ -127,10 +133,9 @@ export function slipsIn(row: PriceRow, { rows, unit }: PricedTable, energyFeeSun
   );
   const never = energyFeeSun === undefined ? undefined : warningFor(row, energyFeeSun, unit);
   const better = betterByTheDay(row, rows);
+  const long = durationSlip(row.durationMaxSec);
   return [
-    ...(row.durationMaxSec > USUAL_SEC_MAX
-      ? [`${row.durationMaxSec.toString()} s is longer than ${USUAL_SEC_MAX.toString()} s (90 d).`]
-      : []),
+    ...(long === undefined ? [] : [long]),
     ...(dearer === undefined
       ? []
       : [`${price} is less than the price of the shorter row of ${dearer.durationMaxSec.toString()} s.`]),

@@ -7,6 +7,7 @@ import { ConsoleConfig } from '../../platform/config/console-config.js';
 import { burnPrice, creditsOf, rateText } from '../../domain/conversion.js';
 import {
   bandwidthTable,
+  durationSlip,
   fewestUsesOf,
   isWorthRenting,
   leastWorthRenting,
@@ -17,6 +18,7 @@ import {
   warningFor,
   type PriceRow,
 } from '../../domain/price.js';
+import type { FieldFault } from '../../domain/errors.js';
 import { energy, sun, toJsonInteger, type RateE8, type Sun } from '../../domain/units.js';
 import { priceFloor } from '../pool/bandwidth.js';
 import { Prices } from '../quotes/prices.js';
@@ -98,25 +100,35 @@ export class PricePreviews {
       change,
       before_sun_per_energy: old === undefined ? undefined : toJsonInteger(old.sunPerEnergy),
       before_sun_per_bandwidth: bandwidthPriceOf(old),
-      doubts: this.doubtsOf(before, change, fees),
+      doubts: this.doubtsOf(before, change, fees).map(({ msg }) => msg),
       table_after: after.map((row) => lineOf(row, fees)),
       effect: await this.effectOf(after, fees),
       edges: edgesOf(before, after, fees),
     });
   }
 
-  /** Returns possible mistakes in the change, one sentence each. */
-  async doubts(change: PriceChange): Promise<string[]> {
+  /** Returns possible mistakes in the change, one sentence each, by the members that they are about. */
+  async doubts(change: PriceChange): Promise<FieldFault[]> {
     return this.doubtsOf(await this.prices.list(), change, await this.fees());
   }
 
-  private doubtsOf(rows: readonly PriceRow[], change: PriceChange, fees: Fees): string[] {
+  private doubtsOf(rows: readonly PriceRow[], change: PriceChange, fees: Fees): FieldFault[] {
     const { duration_max_sec: durationMaxSec, sun_per_energy: perEnergy, sun_per_bandwidth: perUnit } = change;
-    const doubtsOf = (price: number | undefined, table: Parameters<typeof slipsIn>[1], feeSun: bigint | undefined) =>
-      price === undefined || price === 0 ? [] : slipsIn({ durationMaxSec, sunPerEnergy: BigInt(price) }, table, feeSun);
+    const long = durationSlip(durationMaxSec);
+    const doubtsOf = (
+      field: 'sun_per_energy' | 'sun_per_bandwidth',
+      price: number | undefined,
+      table: Parameters<typeof slipsIn>[1],
+      feeSun: bigint | undefined,
+    ): FieldFault[] => {
+      if (price === undefined || price === 0) return [];
+      const slips = slipsIn({ durationMaxSec, sunPerEnergy: BigInt(price) }, table, feeSun);
+      return slips.filter((msg) => msg !== long).map((msg) => ({ field, msg }));
+    };
     return [
-      ...doubtsOf(perEnergy, { unit: 'energy', rows }, fees.energyFeeSun),
-      ...doubtsOf(perUnit, bandwidthTable(rows), fees.sunPerByte),
+      ...(long === undefined || perEnergy === undefined ? [] : [{ field: 'duration_max_sec', msg: long }]),
+      ...doubtsOf('sun_per_energy', perEnergy, { unit: 'energy', rows }, fees.energyFeeSun),
+      ...doubtsOf('sun_per_bandwidth', perUnit, bandwidthTable(rows), fees.sunPerByte),
     ];
   }
 

@@ -1,7 +1,7 @@
 /** Routes for the price table: show it, preview a change, and make it. Operators only. */
 import { Body, Controller, Get, HttpCode, Post } from '@nestjs/common';
 import { ConsoleError } from '../../domain/console-error.js';
-import { invalidField } from '../../domain/errors.js';
+import { invalidFields } from '../../domain/errors.js';
 import { IsFlag, IsInteger, IsText, Optional } from '../../platform/http/body/member-rules.js';
 import { Prices } from '../quotes/prices.js';
 import { authorOf, Person } from './caller.js';
@@ -73,7 +73,7 @@ export class PricesController {
     const { duration_max_sec: durationMaxSec, sun_per_energy: perEnergy } = request;
     const act = authorOf(caller, reasonOf(request));
     const doubts = await this.previews.doubts(request);
-    if (doubts.length > 0 && request.force !== true) throw invalidField('sun_per_energy', doubts.join(' '));
+    if (doubts.length > 0 && request.force !== true) throw invalidFields(doubts);
     const seen = {
       sunPerEnergy: priceOf(request.before_sun_per_energy),
       sunPerBandwidth: priceOf(request.before_sun_per_bandwidth),
