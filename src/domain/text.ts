@@ -1,9 +1,10 @@
 /** Formats amounts and times for the operator. */
-import { trxOf } from './conversion.js';
+import { trxOf, usdBalanceOf } from './conversion.js';
+import type { Credits } from './units.js';
 
 /** Formats sun as TRX. */
 export function trxText(amount: bigint): string {
-  return `${trxOf(amount)} TRX`;
+  return `${grouped(trxOf(amount))} TRX`;
 }
 
 /** Formats seconds in the largest unit that fits exactly: `10 min`, `1 h`, `3 d`. */
@@ -22,7 +23,13 @@ export function timeText(at: Date): string {
     .replace(/\.\d+Z$/, 'Z');
 }
 
-/** Formats a whole number with its digits in groups of three. */
-export function grouped(value: bigint, separator = ' '): string {
-  return value.toString().replace(/\B(?=(\d{3})+$)/g, separator);
+/** Formats a whole number or a decimal, with the digits before the point in groups of three. */
+export function grouped(value: bigint | number | string, separator = ' '): string {
+  const [whole = '', ...fraction] = value.toString().split('.');
+  return [whole.replace(/\B(?=(\d{3})+$)/g, separator), ...fraction].join('.');
+}
+
+/** Formats a balance in dollars with two fraction digits, without their name. */
+export function usdText(amount: Credits): string {
+  return grouped(usdBalanceOf(amount));
 }

@@ -1,6 +1,5 @@
 /** The going-live checklist for one project: judges the data read, with one finding per line. Pure. */
-import { grouped } from '../../domain/text.js';
-import { usdBalanceOf } from '../../domain/conversion.js';
+import { grouped, usdText } from '../../domain/text.js';
 import type { Credits } from '../../domain/units.js';
 import type { ProjectView } from '../projects/projects.js';
 import type { KeyView } from '../projects/api-keys.js';
@@ -254,7 +253,7 @@ function retriesOf({ id }: ProjectView, { orders: { twins }, refusals }: Project
   return fine('retries', 'None failed. Retries with the same key leave no record.');
 }
 
-const creditsText = (credits: Credits): string => `${grouped(credits)} credits ($${usdBalanceOf(credits)})`;
+const creditsText = (credits: Credits): string => `${grouped(credits)} credits ($${usdText(credits)})`;
 const daysText = (days: number): string => (days === 1 ? '1 day' : `${days.toString()} days`);
 const agoText = (days: number): string => (days <= 0 ? 'today' : `${daysText(days)} ago`);
 const momentText = (at: Date): string =>

@@ -1,10 +1,9 @@
 /** `credits`: top-ups, corrections, and the entries of a balance. */
-import { grouped } from '../../domain/text.js';
+import { grouped, usdText } from '../../domain/text.js';
 import { randomUUID } from 'node:crypto';
 import { Option, type Command } from 'commander';
 import type { Booking } from '../billing/bookings.js';
 import { Ledger } from '../billing/ledger.js';
-import { usdBalanceOf } from '../../domain/conversion.js';
 import type { Credits } from '../../domain/units.js';
 import { creditsArg, integerArg, merchantArg, signedCreditsArg } from './arguments.js';
 import type { CliContext } from './cli-context.js';
@@ -86,7 +85,7 @@ async function statement(context: CliContext, id: string, options: { limit: bigi
         entry.createdAt,
         entry.kind,
         `${entry.credits > 0n ? '+' : ''}${grouped(entry.credits)}`,
-        usdBalanceOf(entry.credits),
+        usdText(entry.credits),
         entry.orderId?.toString(),
         entry.actor,
         entry.reason,

@@ -1,6 +1,6 @@
 /** Formats answers for the operator: aligned plain-text tables and lists, numbers to the right. */
-import { decimal, usdBalanceOf } from '../../domain/conversion.js';
-import { grouped, timeText } from '../../domain/text.js';
+import { decimal } from '../../domain/conversion.js';
+import { grouped, timeText, usdText } from '../../domain/text.js';
 import type { Credits } from '../../domain/units.js';
 
 type Cell = string | number | bigint | boolean | Date | null | undefined;
@@ -152,7 +152,7 @@ function isNumber(cell: Cell): boolean {
 
 /** Formats credits with their value in dollars. */
 export function creditsText(amount: Credits): string {
-  return `${grouped(amount)} (${usdBalanceOf(amount)} USD)`;
+  return `${grouped(amount)} (${usdText(amount)} USD)`;
 }
 
 /** Formats a share in percent with one decimal. */

@@ -1,6 +1,6 @@
 /** Formats a report as tables of 80 columns and as JSON. */
-import { grouped } from '../../domain/text.js';
-import { decimal, usdBalanceOf, trxOf } from '../../domain/conversion.js';
+import { grouped, trxText, usdText } from '../../domain/text.js';
+import { decimal, trxOf } from '../../domain/conversion.js';
 import { divHalfUp, type Credits } from '../../domain/units.js';
 import { plainOf } from '../reports/report-csv.js';
 import {
@@ -57,7 +57,7 @@ export function reportText(report: Report, from: string, to: string): string {
             hours(each.energySec, HOUR_SEC),
             hours(each.idleEnergyMs, HOUR_MS),
             hours(each.recoveringEnergyMs, HOUR_MS),
-            amountText(decimal(divHalfUp(each.measuredMs * 10n, HOUR_MS), 1)),
+            grouped(decimal(divHalfUp(each.measuredMs * 10n, HOUR_MS), 1)),
           ]),
         ),
     '',
@@ -116,14 +116,14 @@ function remarks({ transactionsWithoutCost, unratedCostSun, ...free }: Figures):
     ...(freeTopUpEnergy === 0n && freeTopUpBandwidth === 0n && freeTopUpCostSun === 0n
       ? []
       : [
-          `Free top-ups: ${grouped(freeTopUpEnergy)} energy${bandwidth}; their transactions burnt ${trxOf(freeTopUpCostSun)} TRX.`,
+          `Free top-ups: ${grouped(freeTopUpEnergy)} energy${bandwidth}; their transactions burnt ${trxText(freeTopUpCostSun)}.`,
         ]),
     ...(transactionsWithoutCost === 0n
       ? []
       : [`Final transactions without a known cost: ${grouped(transactionsWithoutCost)}.`]),
     ...(unratedCostSun === 0n
       ? []
-      : [`Burnt for orders that were not sold, in no dollar margin: ${trxOf(unratedCostSun)} TRX.`]),
+      : [`Burnt for orders that were not sold, in no dollar margin: ${trxText(unratedCostSun)}.`]),
   ];
   return lines.length === 0 ? [] : [...lines, ''];
 }
@@ -145,16 +145,11 @@ function nameOf({ key, name }: ReportRow, by: ReportBy): string {
   return shown.length > NAME_MAX ? `${shown.slice(0, NAME_MAX - 1)}…` : shown;
 }
 
-const usd = (credits: bigint): string => amountText(usdBalanceOf(credits as Credits));
+const usd = (credits: bigint): string => usdText(credits as Credits);
 
 /** Formats with two digits, half away from zero, thousands separated. */
 function amount(value: bigint, one: bigint): string {
-  return amountText(decimal(divHalfUp(value * 100n, one), 2));
-}
-
-function amountText(text: string): string {
-  const [whole = '', digits = ''] = text.split('.');
-  return `${whole.startsWith('-') ? '-' : ''}${grouped(BigInt(whole.replace('-', '')))}.${digits}`;
+  return grouped(decimal(divHalfUp(value * 100n, one), 2));
 }
 
 /** USDT counts as one dollar at most. */

@@ -41,6 +41,17 @@ describe('a command', () => {
     }
   }
 
+  it('about the ledger separates the thousands of credits and dollars, as the consoles do', async () => {
+    const cli = cliWith(env);
+    const { merchant } = (await cli('--json', 'project', 'create', '--name', 'Shop')).json() as { merchant: string };
+    const booked = await cli('credits', 'topup', merchant, '--credits', '12345678900000', '--ref', 'invoice-1');
+    expect(booked.out).toContain('12 345 678 900 000 (1 234 567.89 USD)');
+    await cli('credits', 'adjust', merchant, '--credits', '-20000000000', '--reason', 'corrected', '--yes');
+    const { out } = await cli('credits', 'statement', merchant);
+    expect(out).toMatch(/credits +\+12 345 678 900 000\n +USD +1 234 567\.89\n/);
+    expect(out).toMatch(/credits +-20 000 000 000\n +USD +-2 000\.00\n/);
+  });
+
   (IS_LINUX ? it : it.skip)('whose answer cannot be written says that it ran, in one line', async () => {
     const created = await cliWith(env)('--json', 'project', 'create', '--name', 'Shop');
     const { merchant } = created.json() as { merchant: string };

@@ -1,5 +1,6 @@
 /** Money as text, computed from integers only: dollars first, credits second. */
 import { decimal, usdBalanceOf, usdOfCredits } from '../../../../src/domain/conversion.js';
+import { grouped as groupedBy } from '../../../../src/domain/text.js';
 import { credits } from '../../../../src/domain/units.js';
 
 /** An integer as JSON carries it. */
@@ -10,9 +11,7 @@ export const GAP = '\u00a0';
 
 /** Separates thousands by spaces; leaves the fraction unchanged. */
 export function grouped(value: Whole): string {
-  const [whole = '', fraction] = value.toString().split('.');
-  const apart = whole.replace(/\B(?=(\d{3})+$)/g, GAP);
-  return fraction === undefined ? apart : `${apart}.${fraction}`;
+  return groupedBy(value, GAP);
 }
 
 /** Separates the thousands of the whole numbers of five or more digits in a sentence. */
