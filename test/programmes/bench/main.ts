@@ -13,6 +13,7 @@ import { eventRows } from './rows-events.js';
 import { lifeRows } from './rows-life.js';
 import { depositRows } from './rows-deposits.js';
 import { followRows } from './rows-follow.js';
+import { openBuild } from '../upgrade/earlier-build.js';
 import { idleRow } from './rows-idle.js';
 import { webhookOrderRows } from './rows-webhook-orders.js';
 import { webhookRows } from './rows-webhooks.js';
@@ -33,12 +34,13 @@ const VERIFY_LIMIT_MS = 600_000;
 const HELP = `npm run bench -- [--only REGEX] [--million] [--quick]
 npm run bench -- --soak [--minutes N] [--rate N]
 
-  --only REGEX  parts whose name matches: http, signatures, fairness,
-                worker, follow, events, life, receivers, webhook-orders,
-                idle, scale, unnamed, webhooks, deposits,
+  --only REGEX  parts whose name matches: http, requests, signatures,
+                fairness, worker, follow, events, life, receivers,
+                webhook-orders, idle, scale, unnamed, webhooks, deposits,
                 auto-delegations, refills, latency, consoles, migration
   --against REV the commit, or the folder of a build, that life, receivers,
-                webhook-orders and idle measure beside this build
+                webhook-orders and idle measure beside this build; requests
+                is measured only with it
   --million     two services in turn, one with 1 000 000 ended orders;
                 --only history: the worker alone, --only none: no other part
   --ten-million the same with 10 000 000 of them, nine in the archive:
@@ -107,6 +109,26 @@ async function httpRows(cluster: BenchCluster): Promise<void> {
   add('--only http', ...(await http.limitOfOrders()));
 }
 
+/** Measures this build and an earlier one in turn, each with its own database. */
+async function requestsAgainst(against: string): Promise<void> {
+  const pacing = { blockMs: 1000, solidLag: 4 };
+  const earlier = await openBuild(against);
+  try {
+    await withCluster('requests', pacing, async (ours) => {
+      await withCluster(
+        `the same by ${against}`,
+        { ...pacing, build: earlier.root, hasEarlierSchema: true },
+        async (other) => {
+          const [rows, others] = [await HttpRows.open(ours, pace), await HttpRows.open(other, pace)];
+          add(`--only requests${ofAgainst}`, ...(await rows.requestsAgainst(others, `the build of ${against}`)));
+        },
+      );
+    });
+  } finally {
+    await earlier.remove();
+  }
+}
+
 async function startUps(cluster: BenchCluster): Promise<void> {
   const times: Record<'API' | 'worker', number[]> = { API: [], worker: [] };
   for (let index = 0; index < (options.quick ? 1 : 4); index += 1) {
@@ -138,6 +160,7 @@ if (options.soak) {
   );
 } else {
   if (only.test('http')) await withCluster('requests', { blockMs: 1000, solidLag: 4 }, httpRows);
+  if (only.test('requests') && options.against !== undefined) await requestsAgainst(options.against);
   if (only.test('signatures')) {
     await withCluster('signatures', { blockMs: 1000, solidLag: 4 }, async (cluster) => {
       add('--only signatures', ...(await signatureRows(cluster, pace)));

@@ -70,13 +70,8 @@ export class HttpRows {
   }
 
   async quotes(): Promise<Row[]> {
-    const { cluster: cluster } = this;
-    const explicit = cluster.tenants.map((tenant) =>
-      cluster.request(tenant, 'POST', '/v1/quotes', { receive_address: cluster.sender, energy: 65_000 }),
-    );
-    const sized = cluster.tenants.map((tenant) =>
-      cluster.request(tenant, 'POST', '/v1/quotes', { receive_address: cluster.sender }),
-    );
+    const explicit = this.quotesOf({ energy: 65_000 });
+    const sized = this.quotesOf({});
     const against = 'bare handler, same bytes';
     const bytes = { against, path: '/bare/bytes/quote', status: 200 };
     return [
@@ -141,6 +136,35 @@ export class HttpRows {
     ];
   }
 
+  /** Measures quotes, reads and a replay of this cluster against another build's, alternating. */
+  async requestsAgainst(other: HttpRows, against: string): Promise<Row[]> {
+    const rows: Row[] = [];
+    for (const [what, goal, requests] of [
+      ['POST /v1/quotes, explicit energy', '≥ 2.00', (of: HttpRows) => of.quotesOf({ energy: 65_000 })],
+      ['POST /v1/quotes, sized, receiver cached', '≥ 2.00', (of: HttpRows) => of.quotesOf({})],
+      ['GET /v1/orders/{key}', '≥ 1.30', (of: HttpRows) => [of.get(`/v1/orders/${of.key}`)]],
+      ['GET /v1/balance', '≥ 1.30', (of: HttpRows) => [of.get('/v1/balance')]],
+      ['replay of a key', '≥ 1.50', (of: HttpRows) => [of.replayed]],
+    ] as const) {
+      const answered = (of: HttpRows) => Promise.resolve(load(of.cluster.apiUrl, requests(of), [200, 202]));
+      rows.push(
+        await compare({ what, against, goal, ...this.pace, ours: () => answered(this), limit: () => answered(other) }),
+      );
+    }
+    return rows;
+  }
+
+  private quotesOf(more: object): autocannon.Request[] {
+    const { cluster } = this;
+    return cluster.tenants.map((tenant) =>
+      cluster.request(tenant, 'POST', '/v1/quotes', { receive_address: cluster.sender, ...more }),
+    );
+  }
+
+  private get(path: string): autocannon.Request {
+    return this.cluster.request(this.cluster.tenant(0), 'GET', path);
+  }
+
   /** Measures the reference of the order rows against the database alone. Returns nothing without pgbench. */
   async limitOfOrders(): Promise<Row[]> {
     if (!(await hasPgbench())) return [];
@@ -163,9 +187,8 @@ export class HttpRows {
   }
 
   async reads(): Promise<Row[]> {
-    const tenant = this.cluster.tenant(0);
-    const get = this.cluster.request(tenant, 'GET', `/v1/orders/${this.key}`);
-    const balance = this.cluster.request(tenant, 'GET', '/v1/balance');
+    const get = this.get(`/v1/orders/${this.key}`);
+    const balance = this.get('/v1/balance');
     const select = { against: 'bare handler + one SELECT', status: 200 };
     const order = { ...select, path: '/bare/orders' };
     const credits = { ...select, path: '/bare/balance' };
