@@ -62,7 +62,7 @@ function nextNonce(): Buffer {
 
 interface NamedKey {
   readonly id: Buffer;
-  /** From Node 24 on, a cipher takes this several times faster than the same bytes. */
+  /** Since Node 24.18 a cipher takes this several times faster than the same bytes. */
   readonly key: KeyObject;
   readonly box: BoxOpener;
 }
