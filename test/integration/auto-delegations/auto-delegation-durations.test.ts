@@ -45,13 +45,14 @@ afterAll(closeFixture, START_LIMIT_MS);
 type Settings = Parameters<typeof setAuto>[1];
 
 /** Sets an auto-delegation without a duration, of an address with these uses until today, and buys its first refill. */
-async function boughtAfter(daily: readonly number[], settings: Settings = {}) {
+async function boughtAfter(daily: readonly number[], settings: Settings = {}, spent = 'spent_credits = 0') {
   const worker = await SteppedWorker.open();
   await worker.followChain();
   const { timestampMs } = await worker.chain().head();
   const all = { duration_sec: DAY_SEC, auto_duration: true, daily_cap_credits: 10 ** 12, ...settings };
   const id = await setAuto(caller.address, all);
   await leaveUses(id, timestampMs, daily);
+  await api.database.query(`UPDATE auto_delegation SET ${spent} WHERE id = $1`, [id]);
   await refill(worker);
   return { worker, id, orders: await ordersOf(id) };
 }
@@ -84,6 +85,17 @@ describe('a refill without a duration of the request', () => {
     caller = callers[next++]!;
     const { orders: shorter } = await boughtAfter(WEEK, { daily_cap_credits: enough - 1 });
     expect(shorter).toMatchObject([{ duration_sec: 3 * DAY_SEC }]);
+  });
+
+  it('leaves that of the cap which the present UTC day has left', async () => {
+    const cap = { daily_cap_credits: WEEK_CREDITS + 4 * DAY_CREDITS };
+    const spentOn = (day: string) =>
+      `spent_credits = 1, spent_on = (clock_timestamp() AT TIME ZONE 'UTC')::date - ${day}`;
+    const { orders: yesterday } = await boughtAfter(WEEK, cap, spentOn('1'));
+    expect(yesterday).toMatchObject([{ duration_sec: 7 * DAY_SEC }]);
+    caller = callers[next++]!;
+    const { orders: today } = await boughtAfter(WEEK, cap, spentOn('0'));
+    expect(today).toMatchObject([{ duration_sec: 3 * DAY_SEC }]);
   });
 
   it('is for a day if another cap does not allow longer, without a pause', async () => {

@@ -193,6 +193,13 @@ it('buys the energy of a caller’s order that never arrives, which nothing anno
   await refundOrder(api, customer.merchant, by);
   await refill(worker);
   expect(await ordersOf(id)).toMatchObject([{ energy: ENERGY }]);
+  // Its own order announces its end. If that is lost, the slow round finds it.
+  expect(await autoRow(id)).toMatchObject({ due_at: null, check_at: expect.any(Date) });
+  await api.database.query('UPDATE auto_delegation SET due_at = clock_timestamp(), check_at = NULL WHERE id = $1', [
+    id,
+  ]);
+  await refill(worker);
+  expect(await autoRow(id)).toMatchObject({ due_at: null, check_at: expect.any(Date) });
 });
 
 it('refuses a purchase whose claim is older than a check may take', async () => {
