@@ -159,6 +159,7 @@ describe('the audit log', () => {
     const [ofOther = 0, ofShop] = await looks();
     await support.browser.get(`/api/operator/projects/${other}?id=${shop}`);
     expect(await looks()).toEqual([ofOther + 1, ofShop]);
+    expect((await support.browser.get('/api/projects/no-id/balance')).status).toBe(404);
   });
 
   it('is exported as CSV of the same filter, without formulas', async () => {

@@ -22,7 +22,7 @@ let cli: Cli;
 let first: Account;
 let second: Account;
 let support: Account;
-let project: string;
+let [project, busy] = ['', ''];
 let made = 0;
 
 beforeAll(async () => {
@@ -32,8 +32,9 @@ beforeAll(async () => {
   first = await operators.signedIn('admin', undefined, 'first@example.com');
   second = await operators.signedIn('admin', undefined, 'second@example.com');
   support = await operators.signedIn('support', undefined, 'support@example.com');
-  const created = await cli('project', 'create', '--name', 'Payer', '--json');
-  project = (created.json() as { merchant: string }).merchant;
+  const created = async (name: string): Promise<string> =>
+    ((await cli('project', 'create', '--name', name, '--json')).json() as { merchant: string }).merchant;
+  [project, busy] = [await created('Payer'), await created('Busy')];
   await query(`INSERT INTO deposit_account (account, first_address) VALUES (7, $1)`, [ADDRESS]);
   await query(`INSERT INTO deposit_address (address, account, place, project_id) VALUES ($1, 7, 0, $2)`, [
     ADDRESS,
@@ -138,6 +139,35 @@ it('shows a held deposit in the inbox without a command and its reason', async (
   expect(line?.command).toBeUndefined();
 });
 
+it('lists rare deposits behind as many others as one page reads, each once', async () => {
+  const add = (status: string, count: number) =>
+    operators.database.transaction(async (tx) => {
+      await tx.query('SET LOCAL session_replication_role = replica');
+      const added = await tx.query<{ id: bigint }>(
+        `INSERT INTO deposit (txid, kind, place, project_id, address, from_address, asset, amount, block_number, block_id, block_at, status, reason)
+         SELECT sha256(convert_to($2 || n || clock_timestamp(), 'UTF8')), 'native', 0, $1, $3, 'TSender', 'TRX', 1, 7, sha256('b'), now(), $2, 'amount'
+           FROM generate_series(1, $4::integer) n RETURNING id`,
+        [busy, status, ADDRESS, count],
+      );
+      return added.map(({ id }) => `dep_${id.toString()}`);
+    });
+  const older = await add('held', 3);
+  await add('ignored', 19_998);
+  const newest = await add('held', 1);
+  const page = async (cursor?: string) => {
+    const path = `/api/operator/deposits?project=${busy}&status=held&limit=2`;
+    const { items, next_cursor: next } = (
+      await first.browser.get(cursor === undefined ? path : `${path}&cursor=${cursor}`)
+    ).body;
+    return { ids: (items as { id: string }[]).map(({ id }) => id), next: next as string | undefined };
+  };
+  // The third oldest is the last one that the first page reads.
+  const [one, two, three] = older;
+  const beginning = await page();
+  expect(beginning.ids).toEqual([...newest, three]);
+  expect(await page(beginning.next)).toEqual({ ids: [two, one], next: undefined });
+});
+
 describe('a decision up to the limit', () => {
   it('credits a deposit once, however often and concurrently it is sent', async () => {
     const id = await hold(SMALL_SUN);
@@ -172,6 +202,15 @@ describe('a decision up to the limit', () => {
     expect([await entriesOf(id), await balance()]).toEqual([[], before]);
     expect(await actsOf(id)).toEqual([['deposits.ignore', first.email, 'paid by a thief']]);
     expect((await decide(id, {})).status).toBe(409);
+    await operators.database.transaction(async (tx) => {
+      await tx.query('SET LOCAL session_replication_role = replica');
+      await tx.query(
+        `INSERT INTO deposit_return (deposit_id, to_address, txid, expires_at) VALUES ($1, 'TSender', sha256('r'), now())`,
+        [id],
+      );
+    });
+    const { says } = (await evidenceOf(id)).deposit;
+    expect(says).toMatch(/^Not credited: .* paid by a thief It is being returned to the sender/);
   });
 
   it('needs an admin with a fresh sign-in, a reason, a decision and the worth that the admin saw', async () => {

@@ -274,6 +274,7 @@ describe('a purchase', () => {
     expect(refusalOf(await shop.buy(mine, { energy: 1 }))).toEqual([400, 'INVALID_REQUEST']);
     expect(refusalOf(await shop.buy(mine, { duration_sec: 9_999_999_999 }))).toEqual([400, 'INVALID_REQUEST']);
     expect(refusalOf(await shop.buy(mine, { key: 'mine' }))).toEqual([400, 'INVALID_REQUEST']);
+    expect(refusalOf(await setCap(mine, -1))).toEqual([400, 'INVALID_REQUEST']);
     expect(refusalOf(await shop.buy(mine, { expected_uses: 2 }))).toEqual([400, 'INVALID_REQUEST']);
     expect(refusalOf(await shop.buy(mine, { receive_address: shop.service.chain.pool.address }))).toEqual([
       422,
@@ -292,6 +293,12 @@ describe('a purchase', () => {
     await shop.service.move();
     await shop.service.move();
     expect((await orderOf(key))!.status).toBe('delivered');
+    const absent = { receive_address: TEST_ADDRESSES['not activated'], credits: 2 * PRICE };
+    expect(refusalOf(await shop.buy({ of, by }, absent))).toEqual([409, 'RECEIVER_NOT_ACTIVATED']);
+    const activated = { ...absent, activate: true };
+    const wanted = { ...shop.wanted(), ...activated, credits: undefined };
+    const preview = await by.browser.post(purchasePath(of, '/preview'), wanted);
+    expect([preview.status, (await shop.buy({ of, by }, activated)).status]).toEqual([200, 200]);
     const short = await shop.buy({ of, by }, { receive_address: TEST_ADDRESSES['short of capacity'] });
     expect(refusalOf(short)).toEqual([503, 'CAPACITY_UNAVAILABLE']);
   });
