@@ -170,14 +170,14 @@ const TIME_CHECKS: readonly OrderCheck[] = [
   {
     check: 'order-forgotten',
     rule: 'I5',
-    says: 'Every open order has a next due time.',
+    says: 'Every open order, and every order with a delivery or reclaim under way, has a next due time.',
     stops: 'nothing',
     text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, o.status, o.settled, o.created_at
       FROM the_orders o WHERE o.next_run_at IS NULL AND o.play_at IS NULL AND NOT o.settled
       UNION ALL
       SELECT 'order ' || o.id, o.id, o.status, o.settled, o.created_at
       FROM the_orders o JOIN the_legs l ON l.order_id = o.id AND l.status IN ('reserved', 'placed')
-      WHERE o.next_run_at IS NULL AND o.settled AND o.reclaimed_at IS NOT NULL
+      WHERE o.next_run_at IS NULL AND o.settled
       UNION ALL
       SELECT 'order ' || o.id, o.id, o.status, o.settled, o.created_at
       FROM the_orders o JOIN the_legs l ON l.order_id = o.id AND l.status = 'reclaiming'

@@ -175,4 +175,19 @@ const TIMES: OrderCheck = {
        WHERE o.status = 'delivered' AND o.settled AND o.kind = 'rental' AND o.reclaimed_at <> r.at`,
 };
 
-export const ORDER_TERMS_CHECKS: readonly OrderCheck[] = [PRICE, PARTS, REQUEST, EVENTS_SAY, TIMES];
+/** An order that was refunded or is unresolved says why; a delivery removes the reason. */
+const ERROR: OrderCheck = {
+  check: 'order-error',
+  rule: 'I10',
+  says: 'The error of an order is that of its status, and the one that its refund told.',
+  stops: 'nothing',
+  text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, o.status, o.error_code, o.error
+      FROM the_orders o CROSS JOIN LATERAL (
+        SELECT CASE o.status WHEN 'refunded' THEN 'SUPPLIER_REFUSED' WHEN 'unresolved' THEN 'SUPPLIER_UNKNOWN' END AS code) s
+     WHERE o.error_code <> coalesce(s.code, '') OR o.error IS NOT NULL AND s.code IS NULL
+        OR o.error IS NOT NULL AND o.status = 'refunded' AND EXISTS (
+          SELECT FROM the_events e WHERE e.order_id = o.id AND e.type = 'order.refunded' AND e.payload IS NOT NULL
+             AND (e.payload::jsonb) #>> '{data,order,error}' <> o.error)`,
+};
+
+export const ORDER_TERMS_CHECKS: readonly OrderCheck[] = [PRICE, PARTS, REQUEST, EVENTS_SAY, ERROR, TIMES];

@@ -48,6 +48,19 @@ export const ORDERS: readonly Plant[] = [
     ORDER,
   ],
   [
+    'another reason of a refund',
+    [`UPDATE orders SET error = 'It was delivered.' WHERE id = :refunded`],
+    ['order-error'],
+    ORDER,
+  ],
+  [
+    'the error of an unresolved order at a refunded one',
+    [`UPDATE orders SET error_code = 'SUPPLIER_UNKNOWN' WHERE id = :refunded`],
+    ['order-error'],
+    ORDER,
+  ],
+  ['an error at a delivered order', [`UPDATE orders SET error = 'Late.' WHERE ${RUNNING}`], ['order-error'], ORDER],
+  [
     'another rate',
     [`UPDATE orders SET trx_usd_e8 = trx_usd_e8 + 100 WHERE ${RUNNING}`],
     ['order-price', 'order-said'],
@@ -130,7 +143,7 @@ export const ORDERS: readonly Plant[] = [
   [
     'a refund that was undone',
     [`UPDATE orders SET status = 'delivered', delivered_at = now() WHERE id = :refunded`],
-    ['order-charge', 'order-events', 'order-history', 'order-legs', 'order-stake'],
+    ['order-charge', 'order-error', 'order-events', 'order-history', 'order-legs', 'order-stake'],
     ORDER,
   ],
   [
@@ -229,7 +242,7 @@ export const LEGS: readonly Plant[] = [
   [
     'delivered again',
     [`UPDATE leg SET status = 'placed' WHERE ${LEG}`],
-    ['capacity', 'leg-shape', 'leg-transactions', 'order-legs'],
+    ['capacity', 'leg-shape', 'leg-transactions', 'order-forgotten', 'order-legs'],
     /./,
   ],
 ];

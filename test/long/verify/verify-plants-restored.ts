@@ -134,7 +134,7 @@ export const RESTORED_LEGS: readonly Plant[] = [
   [
     'reserved again after the refund',
     [`UPDATE leg SET status = 'reserved' WHERE order_id = :refunded`],
-    ['capacity', 'order-legs'],
+    ['capacity', 'order-forgotten', 'order-legs'],
     /./,
   ],
   [
@@ -147,6 +147,15 @@ export const RESTORED_LEGS: readonly Plant[] = [
     'reserved for a rental that is over',
     [`${NEW_LEG} SELECT ${COPY}, 'reserved', true FROM leg WHERE order_id = :ended`],
     ['capacity', 'leg-shape', 'order-forgotten'],
+    /./,
+  ],
+  [
+    'reserved for a running rental that nobody will look at again',
+    [
+      `${NEW_LEG} SELECT ${COPY.replace('energy', 'NULL')}, 'reserved', true FROM leg ${LEG}`,
+      `UPDATE orders SET next_run_at = NULL ${RUNNING}`,
+    ],
+    ['order-forgotten', 'order-stake'],
     /./,
   ],
 ];
