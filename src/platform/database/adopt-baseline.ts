@@ -50,6 +50,7 @@ const RENEWED: readonly string[] = [
   'take_from_slots',
   'take_order',
   'webhook_changed',
+  'webhook_fan_out_batch',
 ];
 
 /** The database stays unchanged. The message has the problem and the remedy. */
