@@ -65,10 +65,17 @@ export function lost(thrown: unknown, requestId: string): Failure {
 
 /**
  * Returns the failure for a success status whose body does not answer this request. The body was cut short, or a proxy
- * mixed up two responses.
+ * answered instead of the service or mixed up two responses.
  */
-export function unreadable(requestId: string): Failure {
-  return { error: new NetworkError('the answer could not be parsed', requestId), isTransient: true, mayBeDone: true };
+export function unreadable({ status, headers }: Pick<Received, 'status' | 'headers'>, requestId: string): Failure {
+  const type = headers.get('content-type') ?? 'without a type';
+  const message = `the answer (${status.toString()}, ${type}) was cut short or does not come from the service`;
+  return { error: new NetworkError(message, requestId), isTransient: true, mayBeDone: true };
+}
+
+/** True if the answer has this media type, with any parameters. */
+export function isOfType(headers: Headers, type: string): boolean {
+  return headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() === type;
 }
 
 /** Returns the failure for a response with a status other than 2xx. */
@@ -76,7 +83,7 @@ export function refused({ url, status, headers, text }: Received, requestId: str
   const body = bodyOf(text) as Partial<Api.Error> | undefined;
   const isOwn = body?.ok === false && body.error !== undefined;
   const code = isOwn ? body.error : `HTTP_${status.toString()}`;
-  const error = new ApiError(status, code, isOwn ? (body.msg ?? '') : 'the answer does not come from the service', {
+  const error = new ApiError(status, code, isOwn ? (body.msg ?? '') : foreignText(status, headers), {
     requestId: isOwn ? body.request_id : (headers.get('x-request-id') ?? requestId),
     retryAfterSec: retryAfterSec(headers),
     ...(isOwn && { body, docUrl: absolute(body.doc_url, url) }),
@@ -89,6 +96,12 @@ export function refused({ url, status, headers, text }: Received, requestId: str
     isTransient: isOwn ? TRANSIENT.has(code) : isForeign || status === 429,
     mayBeDone: isOwn ? UNCERTAIN.has(code) : isForeign,
   };
+}
+
+function foreignText(status: number, headers: Headers): string {
+  const location = status >= 300 && status < 400 ? headers.get('location') : null;
+  const target = location === null ? '' : `; it redirects to ${location}, and baseUrl must name the service itself`;
+  return `the answer does not come from the service${target}`;
 }
 
 /** Returns the JSON object in a text, or undefined if the text holds none. */

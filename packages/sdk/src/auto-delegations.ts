@@ -1,5 +1,6 @@
 // Addresses that the service keeps supplied with energy. `set` and `wake` are idempotent; `delete` is not.
 import type * as Api from './api-types.js';
+import { hasMember } from './answers.js';
 import type { CallOptions } from './deadline.js';
 import { Listing, type PageSize } from './listing.js';
 import type { AutoDelegation, PricedAutoDelegation } from './model.js';
@@ -18,13 +19,13 @@ export class AutoDelegations {
    */
   async set(address: string, request: Api.AutoDelegationRequest, options?: CallOptions): Promise<PricedAutoDelegation> {
     requireMembers(request, ['keep_energy', 'daily_cap_credits']);
-    const call = { method: 'PUT', path: pathOf(address), body: request, kind: 'setting' } as const;
+    const call = { method: 'PUT', path: pathOf(address), body: request, kind: 'setting', isAnswer } as const;
     return (await this.transport.send<PricedAutoDelegation>(call, options)).body;
   }
 
   /** Returns the auto-delegation of an address. Throws ApiError NOT_FOUND (404), as do `wake` and `delete`. */
   async get(address: string, options?: CallOptions): Promise<PricedAutoDelegation> {
-    const call = { method: 'GET', path: pathOf(address), kind: 'read' } as const;
+    const call = { method: 'GET', path: pathOf(address), kind: 'read', isAnswer } as const;
     return (await this.transport.send<PricedAutoDelegation>(call, options)).body;
   }
 
@@ -41,7 +42,7 @@ export class AutoDelegations {
    * asleep.
    */
   async wake(address: string, options?: CallOptions): Promise<AutoDelegation> {
-    const call = { method: 'POST', path: `${pathOf(address)}/wake`, kind: 'setting' } as const;
+    const call = { method: 'POST', path: `${pathOf(address)}/wake`, kind: 'setting', isAnswer } as const;
     return (await this.transport.send<AutoDelegation>(call, options)).body;
   }
 
@@ -50,5 +51,7 @@ export class AutoDelegations {
     await this.transport.send({ method: 'DELETE', path: pathOf(address), kind: 'change', mayBeEmpty: true }, options);
   }
 }
+
+const isAnswer = hasMember('id');
 
 const pathOf = (address: string): string => `/v1/auto-delegations/${segment('address', address)}`;

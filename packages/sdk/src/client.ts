@@ -1,5 +1,6 @@
 // The client of one project: its settings and its groups of calls.
 import { Account } from './account.js';
+import { hasMember } from './answers.js';
 import type { Answer } from './attempt.js';
 import { AutoDelegations } from './auto-delegations.js';
 import type { CallOptions } from './deadline.js';
@@ -94,7 +95,8 @@ export class EnergyClient {
 
   /** Returns the durations on sale with their prices, the bounds, and the most energy that one order could have now. */
   async limits(options?: CallOptions): Promise<Limits> {
-    return (await this.transport.send<Limits>({ method: 'GET', path: '/v1/limits', kind: 'read' }, options)).body;
+    const call = { method: 'GET', path: '/v1/limits', kind: 'read', isAnswer: hasMember('durations') } as const;
+    return (await this.transport.send<Limits>(call, options)).body;
   }
 
   /**
@@ -105,7 +107,8 @@ export class EnergyClient {
    */
   async explain(txid: string, options?: CallOptions): Promise<Explanation> {
     const path = `/v1/explain/${segment('txid', txid)}`;
-    return (await this.transport.send<Explanation>({ method: 'GET', path, kind: 'read' }, options)).body;
+    const call = { method: 'GET', path, kind: 'read', isAnswer: hasMember('causes') } as const;
+    return (await this.transport.send<Explanation>(call, options)).body;
   }
 
   /**

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** A longer setTimeout fires immediately. */
-const TIMER_MAX_MS = 2 ** 31 - 1;
+export const TIMER_MAX_MS = 2 ** 31 - 1;
 
 /** Options of every call. */
 export interface CallOptions {
@@ -40,7 +40,9 @@ export class Deadline {
    */
   async sleep(ms: number): Promise<boolean> {
     if (ms >= this.leftMs || this.isAborted) return false;
-    return delay(ms, true, this.signal === undefined ? {} : { signal: this.signal }).catch(() => false);
+    return delay(Math.min(ms, TIMER_MAX_MS), true, this.signal === undefined ? {} : { signal: this.signal }).catch(
+      () => false,
+    );
   }
 }
 

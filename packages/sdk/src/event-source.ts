@@ -16,7 +16,7 @@ export class EventSourceReader {
   private id: string | undefined;
   private data: string[] = [];
 
-  /** Returns the blocks that these bytes complete. Throws RangeError for a line above the limit. */
+  /** Returns the blocks that these bytes complete. Throws RangeError for a line above the limit or an invalid position. */
   take(bytes: Uint8Array): readonly Said[] {
     const lines = (this.pending + this.decoder.decode(bytes, { stream: true })).split('\n');
     this.pending = lines.pop() ?? '';
@@ -29,8 +29,12 @@ export class EventSourceReader {
     if (field === 'id') this.id = value;
     if (field === 'data') this.data.push(value);
     if (line !== '') return undefined;
+    const position = this.id === undefined ? undefined : Number(this.id);
+    if (position !== undefined && !Number.isSafeInteger(position)) {
+      throw new RangeError('an event of the stream has no valid position');
+    }
     const said = {
-      position: this.id === undefined ? undefined : Number(this.id),
+      position,
       data: this.data.length === 0 ? undefined : this.data.join('\n'),
     };
     this.id = undefined;

@@ -1,15 +1,18 @@
 // One stream of events, over any number of connections.
 import { setTimeout as delay } from 'node:timers/promises';
-import { within } from './deadline.js';
+import { TIMER_MAX_MS, within } from './deadline.js';
 import { EventSourceReader, type Said } from './event-source.js';
-import { ApiError } from './errors.js';
+import { ApiError, NetworkError } from './errors.js';
 import type { EnergyEvent } from './model.js';
 import type { Transport } from './transport.js';
 
 export interface StreamOptions {
   /** Ends the stream without an error. */
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds without data or heartbeat before the stream throws. Default: 600 000. */
+  /**
+   * Milliseconds without data or heartbeat before the stream throws. Default: 600 000. It throws immediately if the
+   * service asks for a longer wait.
+   */
   readonly outageLimitMs?: number | undefined;
   /** Called with the reason for a lost connection, before the stream reconnects. */
   readonly onCut?: ((error: Error) => void) | undefined;
@@ -69,8 +72,9 @@ export class EventStream implements AsyncIterable<EnergyEvent> {
       await this.cut(opened.error, ends);
       return;
     }
+    const requestId = opened.headers.get('x-request-id') ?? undefined;
     const reader = (opened.body as ReadableStream<Uint8Array> | null)?.getReader();
-    let why: unknown = new Error('the service closed the connection');
+    let why = new NetworkError('the service closed the connection', requestId);
     try {
       const source = new EventSourceReader();
       for (;;) {
@@ -81,11 +85,11 @@ export class EventStream implements AsyncIterable<EnergyEvent> {
         this.failures = 0;
       }
     } catch (thrown) {
-      why = thrown;
+      why = new NetworkError(thrown instanceof Error ? thrown.message : String(thrown), requestId, thrown);
     } finally {
       reader?.cancel().catch(() => undefined);
     }
-    await this.cut(why instanceof Error ? why : new Error(String(why)), ends);
+    await this.cut(why, ends);
   }
 
   /** Yields the event unless it was delivered before. */
@@ -96,15 +100,16 @@ export class EventStream implements AsyncIterable<EnergyEvent> {
     this.position = position;
   }
 
-  /** Waits before the next connection. Throws `why` after too long an outage. */
+  /** Waits before the next connection. Throws `why` after too long an outage, or if the requested wait is too long. */
   private async cut(why: Error, ends: AbortSignal): Promise<void> {
     if (ends.aborted) return;
-    if (performance.now() - this.aliveMs > (this.options.outageLimitMs ?? OUTAGE_LIMIT_MS)) throw why;
-    this.options.onCut?.(why);
+    const leftMs = this.aliveMs + (this.options.outageLimitMs ?? OUTAGE_LIMIT_MS) - performance.now();
     const askedMs = why instanceof ApiError ? (why.retryAfterSec ?? 0) * 1000 : 0;
+    if (leftMs < 0 || askedMs > leftMs) throw why;
+    this.options.onCut?.(why);
     const ms = askedMs + Math.random() * Math.min(WAIT_MAX_MS, BASE_WAIT_MS * 2 ** this.failures);
     this.failures += 1;
-    await delay(ms, undefined, { signal: ends }).catch(() => undefined);
+    await delay(Math.min(ms, leftMs, TIMER_MAX_MS), undefined, { signal: ends }).catch(() => undefined);
   }
 }
 

@@ -46,7 +46,8 @@ export class Events {
    * After a lost connection or a restart of the service, the stream resumes after the last event you took. Store
    * `event.position` together with the effects of the event. Leave the loop or abort `signal` to end the stream. It
    * throws ApiError for errors that a retry cannot resolve (EVENTS_EXPIRED, KEY_SCOPE, PROJECT_FROZEN …). It throws the
-   * last error after `outageLimitMs` without data or heartbeat (default 600 000).
+   * last error after `outageLimitMs` without data or heartbeat (default 600 000), or immediately if the service asks for
+   * a longer wait.
    */
   stream(query: Omit<EventQuery, 'limit'> = {}, options: StreamOptions = {}): EventStream {
     return new EventStream(this.transport, { after: query.after, types: query.types?.join(',') }, options);

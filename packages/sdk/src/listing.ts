@@ -1,4 +1,5 @@
 // A list that the service returns page by page.
+import { isList } from './answers.js';
 import type { CallOptions } from './deadline.js';
 import type { Transport } from './transport.js';
 
@@ -20,7 +21,7 @@ export class Listing<T> implements AsyncIterable<T> {
   /** Returns the first page, or the page at `cursor` (a `next_cursor`). */
   async page(cursor?: string): Promise<Page<T>> {
     const query = { ...this.query, cursor };
-    const call = { method: 'GET', path: this.path, query, kind: 'read' } as const;
+    const call = { method: 'GET', path: this.path, query, kind: 'read', isAnswer: isList } as const;
     return (await this.transport.send<Page<T>>(call, this.options)).body;
   }
 

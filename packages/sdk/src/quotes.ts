@@ -1,5 +1,6 @@
 // Prices and energy estimates. These calls charge nothing.
 import type * as Api from './api-types.js';
+import { hasMember } from './answers.js';
 import type { CallOptions } from './deadline.js';
 import type { Quote, Simulation } from './model.js';
 import { isSet, requireMembers, requireSet } from './required.js';
@@ -16,7 +17,8 @@ export class Quotes {
    */
   async create(request: Api.QuoteRequest, options?: CallOptions): Promise<Quote> {
     requireMembers(request, ['receive_address']);
-    const call = { method: 'POST', path: '/v1/quotes', body: request, kind: 'read' } as const;
+    const isAnswer = hasMember('ref');
+    const call = { method: 'POST', path: '/v1/quotes', body: request, kind: 'read', isAnswer } as const;
     return (await this.transport.send<Quote>(call, options)).body;
   }
 
@@ -29,7 +31,8 @@ export class Quotes {
   async simulate(request: Api.SimulateRequest, options?: CallOptions): Promise<Simulation> {
     requireMembers(request, ['owner_address', 'contract_address']);
     if (!isSet(request, 'data')) requireSet('function_selector', request.function_selector);
-    const call = { method: 'POST', path: '/v1/simulate', body: request, kind: 'read' } as const;
+    const isAnswer = hasMember('energy_used');
+    const call = { method: 'POST', path: '/v1/simulate', body: request, kind: 'read', isAnswer } as const;
     return (await this.transport.send<Simulation>(call, options)).body;
   }
 }

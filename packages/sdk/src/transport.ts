@@ -1,7 +1,7 @@
 // Sends calls: signs each attempt separately, retries where a retry is safe, and observes the deadline. attempt.ts
 // classifies the outcome of an attempt.
 import { randomUUID } from 'node:crypto';
-import { bodyOf, lost, refused, unreadable, type Answer, type Failure } from './attempt.js';
+import { bodyOf, isOfType, lost, refused, unreadable, type Answer, type Failure } from './attempt.js';
 import { Deadline, within, type CallOptions } from './deadline.js';
 import { ApiError, UnknownOutcomeError } from './errors.js';
 import { bodyText, numberText, requireNumber } from './json-body.js';
@@ -25,8 +25,8 @@ export interface Call {
   readonly heldSec?: number | undefined;
   /** True if the body can be the answer to this call. By default any JSON object can. */
   readonly isAnswer?: (body: object) => boolean;
-  /** The answer is not JSON. */
-  readonly isText?: boolean;
+  /** The media type of an answer that is not JSON. */
+  readonly textType?: string;
   /** The answer may have no body (204); it is returned as `{}`. */
   readonly mayBeEmpty?: boolean;
 }
@@ -84,14 +84,19 @@ export class Transport {
     }
   }
 
-  /** Opens a streaming answer. The caller reads its body. */
+  /** Opens a stream of events. The caller reads its body. */
   async open(call: Call, limitMs: number, ends: AbortSignal): Promise<Response | Failure> {
     const { requestId, ...request } = this.signed(call);
     try {
       return await within(limitMs, ends, async (signal) => {
         const response = await this.fetch(request, signal);
-        if (response.ok) return response;
         const { status, headers } = response;
+        if (response.ok && isOfType(headers, 'text/event-stream')) return response;
+        if (response.ok) {
+          // Such a body may have no end.
+          response.body?.cancel().catch(() => undefined);
+          return unreadable(response, requestId);
+        }
         const failure = refused({ url: request.url, status, headers, text: await response.text() }, requestId);
         return this.isOfOtherClock(failure.error) ? { ...failure, isTransient: true } : failure;
       });
@@ -110,9 +115,12 @@ export class Transport {
         const { status, headers } = response;
         const text = await response.text();
         if (!response.ok) return refused({ url: request.url, status, headers, text }, requestId);
-        if (call.isText === true) return { status, headers, body: text as T };
+        if (call.textType !== undefined) {
+          const isAnswer = isOfType(headers, call.textType);
+          return isAnswer ? { status, headers, body: text as T } : unreadable(response, requestId);
+        }
         const body = text === '' && call.mayBeEmpty === true ? {} : bodyOf(text);
-        if (body === undefined || call.isAnswer?.(body) === false) return unreadable(requestId);
+        if (body === undefined || call.isAnswer?.(body) === false) return unreadable(response, requestId);
         return { status, headers, body: body as T };
       });
     } catch (thrown) {

@@ -1,6 +1,7 @@
 // Webhooks and their deliveries. Changes carry no idempotency key: except for `update`, they are retried only if the
 // service cannot have executed them.
 import type * as Api from './api-types.js';
+import { hasMember, isList } from './answers.js';
 import type { CallOptions } from './deadline.js';
 import { numberText } from './json-body.js';
 import { Listing, type PageSize } from './listing.js';
@@ -23,24 +24,31 @@ export class Webhooks {
   }
 
   async list(options?: CallOptions): Promise<readonly Webhook[]> {
-    const call = { method: 'GET', path: '/v1/webhooks', kind: 'read' } as const;
+    const call = { method: 'GET', path: '/v1/webhooks', kind: 'read', isAnswer: isList } as const;
     return (await this.transport.send<Api.WebhookList>(call, options)).body.items;
   }
 
   /** Returns one webhook. Throws ApiError NOT_FOUND (404), as do all methods with an `id`. */
   async get(id: string, options?: CallOptions): Promise<Webhook> {
-    return (await this.transport.send<Webhook>({ method: 'GET', path: pathOf(id), kind: 'read' }, options)).body;
+    const call = { method: 'GET', path: pathOf(id), kind: 'read', isAnswer: hasMember('id') } as const;
+    return (await this.transport.send<Webhook>(call, options)).body;
   }
 
   /** Changes the given members. `enabled: true` re-enables a disabled webhook. */
   async update(id: string, request: Api.WebhookChangeRequest, options?: CallOptions): Promise<Webhook> {
-    const call = { method: 'POST', path: pathOf(id), body: request, kind: 'setting' } as const;
+    const call = {
+      method: 'POST',
+      path: pathOf(id),
+      body: request,
+      kind: 'setting',
+      isAnswer: hasMember('id'),
+    } as const;
     return (await this.transport.send<Webhook>(call, options)).body;
   }
 
   /** Deletes the webhook. Pending deliveries are not sent. */
   async delete(id: string, options?: CallOptions): Promise<Api.WebhookDeleted> {
-    const call = { method: 'DELETE', path: pathOf(id), kind: 'change' } as const;
+    const call = { method: 'DELETE', path: pathOf(id), kind: 'change', isAnswer: hasMember('id') } as const;
     return (await this.transport.send<Api.WebhookDeleted>(call, options)).body;
   }
 
@@ -60,7 +68,7 @@ export class Webhooks {
   /** Sends the events after a position again, at most 10 000. Only one replay may run at a time (409 LIMIT_REACHED). */
   async replay(id: string, request: Api.WebhookReplayRequest, options?: CallOptions): Promise<Api.WebhookReplay> {
     requireMembers(request, ['after']);
-    return this.change(`/${part(id)}/replay`, request, options);
+    return this.change(`/${part(id)}/replay`, request, options, 'last_position');
   }
 
   /** Lists the deliveries, newest first. */
@@ -87,8 +95,9 @@ export class Webhooks {
     return verifyWebhook(body, headers, secrets, options);
   }
 
-  private async change<T>(path: string, body: object | undefined, options?: CallOptions): Promise<T> {
-    const call = { method: 'POST', path: `/v1/webhooks${path}`, kind: 'change' } as const;
+  private async change<T>(path: string, body?: object, options?: CallOptions, member = 'id'): Promise<T> {
+    const isAnswer = hasMember(member);
+    const call = { method: 'POST', path: `/v1/webhooks${path}`, kind: 'change', isAnswer } as const;
     return (await this.transport.send<T>(body === undefined ? call : { ...call, body }, options)).body;
   }
 }

@@ -1,7 +1,7 @@
 // The SDK's event stream: one stream over any number of connections, each event once and in order.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EventSourceReader } from '../../../packages/sdk/src/event-source.js';
-import { ApiError, type EnergyEvent, type EventStream } from '../../../packages/sdk/src/index.js';
+import { ApiError, NetworkError, type EnergyEvent, type EventStream } from '../../../packages/sdk/src/index.js';
 import { refusal, ScriptedService, type Reply } from '../../support/api/scripted-service.js';
 
 let service: ScriptedService;
@@ -98,10 +98,45 @@ it('a stream gives up after an outage, with its last error', async () => {
   await expect(take(stream, 1)).rejects.toMatchObject({ code: 'HTTP_503' });
 });
 
+it.each<[string, Reply]>([
+  ['a page of a proxy', { headers: { 'Content-Type': 'text/html' }, text: '<html>\nLogin\n</html>\n' }],
+  ['a body of another server', { body: { status: 'ok' } }],
+  ['a page without end', (response) => response.writeHead(200, { 'Content-Type': 'text/html' }).write('<html>')],
+  ['an empty answer', { status: 204, headers: { 'Content-Type': 'text/event-stream' }, text: '' }],
+  ['an event that is no JSON', streamed('id: 1\ndata: {oops\n\n')],
+  ['an event without a valid position', streamed('id: abc\ndata: {}\n\n')],
+])('a stream backs off and gives up on %s', async (_, reply) => {
+  service.answer(reply);
+  const stream = service.client().events.stream({}, { outageLimitMs: 1500 });
+  const thrown = await take(stream, 1).catch((error: unknown) => error);
+  expect(thrown).toBeInstanceOf(NetworkError);
+  expect(service.asked.length).toBeLessThan(12);
+});
+
+it.each(['3600', '99999999', 'Wed, 21 Oct 2099 07:28:00 GMT'])(
+  'a stream throws immediately if the requested wait (%s) exceeds its limit',
+  async (wait) => {
+    service.answer(refusal(503, 'SERVICE_UNAVAILABLE', {}, { 'Retry-After': wait }));
+    const thrown = await take(service.client().events.stream(), 1).catch((error: unknown) => error);
+    expect(thrown).toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+    expect((thrown as ApiError).retryAfterSec).toBeGreaterThan(3500);
+    expect(service.asked).toHaveLength(1);
+  },
+);
+
+it('a stream or call without a limit waits for as long as a timer can', async () => {
+  service.answer(refusal(503, 'SERVICE_UNAVAILABLE', {}, { 'Retry-After': '99999999' }));
+  const client = service.client({ timeoutMs: Infinity });
+  const stream = client.events.stream({}, { outageLimitMs: Infinity, signal: AbortSignal.timeout(400) });
+  expect(await take(stream, 1)).toEqual([]);
+  await client.account.balance({ signal: AbortSignal.timeout(400) }).catch(() => undefined);
+  expect(service.asked).toHaveLength(2);
+});
+
 it('a stream ends with its signal, without an error, and its loop closes the connection', async () => {
   let closed = 0;
   const standing: Reply = (response) => {
-    response.writeHead(200).write(block(1));
+    response.writeHead(200, { 'Content-Type': 'text/event-stream' }).write(block(1));
     response.on('close', () => (closed += 1));
   };
   service.answer(standing);
