@@ -82,8 +82,9 @@ export function addPoolCommands(program: Command, context: CliContext): void {
           const wallets = parts.get(PoolWallets);
           await wallets.setStatus(address, status, act);
           const now = await wallets.get(address);
-          const held = now.status === status ? '' : `, still: ${now.pause_reason ?? ''}`;
-          context.print(`${address} is ${now.status}${held}.`, now);
+          const why =
+            now.pause_reason === null ? '; another command has resumed it since' : `, still: ${now.pause_reason}`;
+          context.print(`${address} is ${now.status}${now.status === status ? '' : why}.`, now);
         });
       });
   }

@@ -194,7 +194,7 @@ function addFreezing(project: Command, context: CliContext): void {
       await parts.get(Ledger).setFrozen(id, isFrozen, act);
       const view = await parts.get(Projects).get(id);
       context.print(
-        `${view.name} is ${isFrozen ? 'frozen: all its requests are refused' : 'active'}.`,
+        `${view.name} is ${view.frozen ? 'frozen: all its requests are refused' : 'active'}${view.frozen === isFrozen ? '' : '; another command has changed it since'}.`,
         projectJson(view),
       );
     });

@@ -10,6 +10,10 @@ import { PriceRow } from '../../platform/database/entities/price-row.entity.js';
 /** Serializes changes of the same rows. */
 const LOCKED = { mode: 'pessimistic_write' } as const;
 
+/** One of the service's advisory locks. Two changes may add the same row, which neither can lock before. */
+const CHANGING = 4_202_003;
+const CHANGE_ALONE = `SELECT pg_advisory_xact_lock(${CHANGING.toString()})`;
+
 @Injectable()
 export class Prices {
   constructor(
@@ -77,6 +81,7 @@ export class Prices {
   }
 
   private async removeIn(tx: Transaction, durationMaxSec: number, act: Author): Promise<void> {
+    await tx.query(CHANGE_ALONE);
     const prices = tx.repository(PriceRow);
     const rows = await prices.find({ lock: LOCKED });
     if (!rows.some((row) => row.durationMaxSec === durationMaxSec)) {
@@ -103,7 +108,9 @@ interface BothPrices {
   readonly sunPerBandwidth: bigint | undefined;
 }
 
+/** Returns the row. Until the transaction ends, no other one changes, adds or removes it. */
 async function lockedRow(tx: Transaction, durationMaxSec: number): Promise<PriceRow | undefined> {
+  await tx.query(CHANGE_ALONE);
   return (await tx.repository(PriceRow).findOne({ where: { durationMaxSec }, lock: LOCKED })) ?? undefined;
 }
 
