@@ -1,5 +1,6 @@
 // Typical console journeys in a real browser against real processes: by mouse, by keyboard, offline, refused.
 import { beginning } from './beginning.js';
+import { endedSessions } from './ended-sessions.js';
 import { explaining } from './explaining.js';
 import { hostile } from './hostile.js';
 import { merchants } from './merchants.js';
@@ -40,6 +41,7 @@ afterAll(() => cluster.close(), START_LIMIT_MS);
 describe('signing in', () => signingIn(at, see));
 describe('merchants', () => merchants(at, see));
 describe('purchases', () => purchases(at, see));
+describe('ended sessions', () => endedSessions(at, see));
 describe('explanations', () => explaining(at, see));
 describe('pages', () => pages(at, see));
 describe('settings', () => settings(at, see));

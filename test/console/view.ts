@@ -17,6 +17,8 @@ export interface ViewOptions {
   readonly theme?: 'light' | 'dark';
   /** Days by which the viewer's clock is ahead, so that no shown date is today. */
   readonly daysAhead?: number;
+  /** Age of the account's last password entry in seconds; 0 by default. */
+  readonly agoSec?: number;
 }
 
 interface AxeViolation {
@@ -50,7 +52,7 @@ export class View {
     });
     context.setDefaultTimeout(30_000);
     const { origin } = new URL(url);
-    if (account !== undefined) await cluster.freshen(account);
+    if (account !== undefined) await cluster.freshen(account, options.agoSec);
     if (account !== undefined) await context.addCookies(account.cookies.map((cookie) => ({ ...cookie, url: origin })));
     const view = new View(await context.newPage(), context);
     if (daysAhead > 0) await view.page.clock.setSystemTime(Date.now() + daysAhead * DAY_MS);

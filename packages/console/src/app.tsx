@@ -6,7 +6,7 @@ import { Router, useLocation } from 'wouter';
 import type { SessionAnswer, SessionEvent } from '../../../src/modules/console/api-shapes.js';
 import { handle } from './api/client.js';
 import { Refusal } from './api/failure.js';
-import { keepSession, useSession } from './api/session.js';
+import { keepSession, SignedIn, useSession } from './api/session.js';
 import { Console } from './console.js';
 import { LiveRegion } from './parts/live.js';
 import { Loaded } from './parts/loaded.js';
@@ -48,18 +48,31 @@ export function App() {
   );
 }
 
+type Answer = (isDone: boolean) => void;
+
 function Pages() {
   const session = useSession();
   const [path] = useLocation();
   const cache = useQueryClient();
   const before = useRef<SessionAnswer>(undefined);
-  const [again, setAgain] = useState<(isDone: boolean) => void>();
+  const [again, setAgain] = useState<Answer>();
   useEffect(() => {
     handle({
       onSignedOut: () => keepSession(cache, null),
-      onSignInAgain: () => new Promise((resolve) => setAgain(() => resolve)),
+      // Several actions may wait for one answer.
+      onSignInAgain: () =>
+        new Promise((resolve) => {
+          setAgain((earlier?: Answer) => (isDone: boolean) => {
+            earlier?.(isDone);
+            resolve(isDone);
+          });
+        }),
     });
   }, [cache]);
+  const isSignedIn = session.data?.stage === 'signed_in';
+  // When the session ends, the page stays mounted under the sign-in form, with the user's input.
+  const isEnded = !isSignedIn && before.current !== undefined;
+  useSignInInstead(isEnded, again, () => setAgain(undefined));
   if (path === '/invitation') return <InvitationPage />;
   if (path === '/unsubscribe') return <UnsubscribePage />;
   if (session.data === undefined) {
@@ -70,8 +83,6 @@ function Pages() {
     );
   }
   const { data } = session;
-  // When the session ends, the page stays mounted under the sign-in form, with the user's input.
-  const isEnded = data?.stage !== 'signed_in' && before.current !== undefined;
   if (data?.stage === 'signed_in') before.current = data;
   if (data === null && !isEnded) return <SignInPage />;
   if (data !== null && data.stage !== 'signed_in' && !isEnded) return <UnfinishedPage session={data} />;
@@ -79,7 +90,7 @@ function Pages() {
   const shown = isEnded ? before.current : data;
   if (!shown) return null;
   return (
-    <>
+    <SignedIn value={shown}>
       {!isEnded && <EndWatch />}
       <Console session={shown} />
       {isEnded ? <SignInEnded email={shown.person.email} session={data} /> : <IdleWarning session={shown} />}
@@ -91,8 +102,23 @@ function Pages() {
           }}
         />
       )}
-    </>
+    </SignedIn>
   );
+}
+
+/**
+ * Answers a pending demand for password and code when the session ended meanwhile: the sign-in over the page has asked
+ * for both, and a code is accepted only once.
+ */
+function useSignInInstead(isEnded: boolean, again: Answer | undefined, onAnswered: () => void): void {
+  const hasEnded = useRef(false);
+  useEffect(() => {
+    if (isEnded) hasEnded.current = true;
+    if (isEnded || !hasEnded.current) return;
+    hasEnded.current = false;
+    again?.(true);
+    onAnswered();
+  }, [isEnded, again, onAnswered]);
 }
 
 /** Ends the session here immediately when it is ended elsewhere. */
