@@ -1,4 +1,5 @@
 // Two operators who run the same or opposite commands at the same moment: one effect, and a plain message for both.
+import { jest } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

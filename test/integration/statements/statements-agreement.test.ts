@@ -4,7 +4,7 @@ import { credits } from '../../../src/domain/units.js';
 import { openConsole, type Account, type TestConsole } from '../../support/console/console-fixture.js';
 import { HmacCustomer } from '../../support/api/client.js';
 import { AUTHOR, makeCustomer } from '../../support/api/factory.js';
-import { openOrderFixture, withKey, type OrderFixture } from '../../support/api/order-fixture.js';
+import { openOrderFixture, settleOrder, withKey, type OrderFixture } from '../../support/api/order-fixture.js';
 import { cliWith, seedTestCanaries, type Cli } from '../../support/cli.js';
 import { StatementFixture } from '../../support/worker/statement-fixture.js';
 import { CSV_COLUMNS } from '../../../src/modules/statements/statement-csv.js';
@@ -98,6 +98,7 @@ it(
     }
     await fixture.refund(customer, 'lost');
     await statements.moveNewest(merchant, '2026-08-01T00:00:00Z');
+    await settleOrder(fixture.api, BigInt(orders[0]!.id));
     await fixture.api.ledger.compensate(BigInt(orders[0]!.id), credits(1000), AUTHOR);
     await statements.moveNewest(merchant, '2026-08-01T00:00:00.000001Z');
     await statements.closeUpTo('2026-08');
