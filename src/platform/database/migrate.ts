@@ -14,6 +14,8 @@ import { planPolicies } from './row-policies.js';
 const MIGRATION_LOCK = 7_246_083;
 const APPLICATION = 'energy-migrate';
 const OBJECT_IN_USE = '55006';
+const DEADLOCK = '40P01';
+const DEADLOCKS_MAX = 10;
 const POOLER_SILENCE_MS = 20_000;
 const POOLER_LOOK_MS = 1000;
 
@@ -68,16 +70,33 @@ async function withMigrations<T>(
 /** Runs pending migrations and grants the rights on their objects; returns the names of the migrations that ran. */
 export async function migrateUp(databaseUrl: string, later: Later = {}): Promise<string[]> {
   return withMigrations(databaseUrl, { asOwner: true, ...later }, async (source) => {
-    if (isOfChain(await migrationsIn(source))) {
+    const before = await migrationsIn(source);
+    if (isOfChain(before)) {
       throw new MigrationKeptError(
         'This database has the migrations of an unreleased version. Run `npm run -s cli -- migrate adopt-baseline` once, then this command again. Nothing was done.',
       );
     }
-    // One transaction each, so that the locks of one migration are released before a long read of the next.
-    const done = await source.runMigrations({ transaction: 'each' });
+    await runPending(source);
     await new Database(source).transaction(grantAll);
-    return done.map(({ name }) => name);
+    return (await migrationsIn(source)).slice(before.length);
   });
+}
+
+/**
+ * Runs the pending migrations, one transaction each, so that the locks of one are released before a long read of the
+ * next. A migration locks tables in its own order while the version before is running: a deadlock undoes it whole, and
+ * it is repeated.
+ */
+async function runPending(source: DataSource): Promise<void> {
+  for (let deadlocks = 0; ;) {
+    try {
+      await source.runMigrations({ transaction: 'each' });
+      return;
+    } catch (error) {
+      deadlocks += 1;
+      if (sqlStateOf(error) !== DEADLOCK || deadlocks >= DEADLOCKS_MAX) throw error;
+    }
+  }
 }
 
 /**

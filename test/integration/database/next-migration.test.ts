@@ -171,6 +171,37 @@ it(
   LIMIT_MS,
 );
 
+it(
+  'repeats a migration that a deadlock with a running process undid',
+  async () => {
+    await migrateUp(url);
+    await asAdmin(url, async (client) => {
+      await client.query('BEGIN');
+      await client.query('SELECT FROM credit_account FOR UPDATE');
+      const migrating = migrateUp(url, { later });
+      await until(
+        async () => {
+          // On a connection of its own: a transaction sees one state of all sessions.
+          const { rowCount } = await asAdmin(url, (other) =>
+            other.query(
+              `SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'energy-migrate'
+                 AND wait_event_type = 'Lock'`,
+            ),
+          );
+          return rowCount === 1 ? true : undefined;
+        },
+        20_000,
+        'the migration to wait for credit_account',
+      );
+      // The migration holds `orders`. It waited first, so Postgres ends the deadlock by undoing the migration.
+      await client.query('SELECT FROM orders LIMIT 1');
+      await client.query('COMMIT');
+      expect(await migrating).toEqual(['Next1760000000999']);
+    });
+  },
+  LIMIT_MS,
+);
+
 /** Ends what keeps `migrate down` from running: nothing may be open. */
 async function closeEverything(): Promise<void> {
   await asAdmin(url, (client) =>
