@@ -19,7 +19,7 @@ export function endedSessions(at: () => ConsoleCluster, see: (view: View) => Vie
     );
   };
 
-  /** Signs in above the page whose session ended. */
+  /** Signs in above the page after its session ended. */
   const signIn = async ({ page }: View, { email, secret }: Account): Promise<void> => {
     const dialog = page.getByRole('dialog', { name: 'Sign in' });
     await dialog.waitFor();

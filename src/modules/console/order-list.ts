@@ -8,7 +8,7 @@ import { money, timeOf, withoutNull } from './answers.js';
 import type { OrderLine } from './data-shapes.js';
 import { ID_MAX, STRETCH, type Stretch } from './lists.js';
 
-/** Groups of statuses: rentals that run, orders that are over, and orders whose outcome is open. */
+/** Groups of statuses: rentals that run, orders that are over, and orders with an open outcome. */
 export const ORDER_STATES = ['running', 'ended', 'attention'] as const;
 export type OrderState = (typeof ORDER_STATES)[number];
 

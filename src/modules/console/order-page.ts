@@ -65,7 +65,7 @@ export function orderPageOf(records: OrderRecords, places: Public, operator?: Op
   });
 }
 
-/** True for a final rental whose end can still be moved. */
+/** True for a final rental with an end that can still be moved. */
 export const isRunning = ({ status, kind, settled, reclaimed_at: reclaimedAt }: OrderRecord): boolean =>
   status === 'delivered' && kind === 'rental' && settled && reclaimedAt === null;
 

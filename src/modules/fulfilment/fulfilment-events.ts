@@ -215,7 +215,7 @@ export class FulfilmentEvents {
     } else this.log.info({ ...fieldsOf(order), lateSec }, 'order reclaimed');
   }
 
-  /** Reports an order whose rows could not be updated. It is retried at every pass and logged once an hour. */
+  /** Reports an order after its rows could not be updated. It is retried at every pass and logged once an hour. */
   reportNotAdvanced(to: TxChange, orderId: bigint, err: unknown): void {
     this.metrics.stuck.inc({ to });
     const key = `${to}/${orderId.toString()}`;

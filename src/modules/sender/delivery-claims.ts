@@ -72,7 +72,7 @@ const WAITING = {
 };
 
 /**
- * $1 holder, $2 lease, $3 limit, $4 limit of endpoints whose last attempts failed. An endpoint of ours that is due
+ * $1 holder, $2 lease, $3 limit, $4 limit of endpoints that failed last. An endpoint of ours that is due
  * again keeps its fence. `IS` matches the index in every plan: the planner rewrites `= false`, and then it does not.
  */
 const CLAIM = {
@@ -313,7 +313,7 @@ export class DeliveryClaims {
     this.leaseSec = sender.leaseSec;
   }
 
-  /** Looks for new deliveries whose endpoints are not due yet, and for endpoints to claim. */
+  /** Looks for new deliveries with endpoints that are not due yet, and for endpoints to claim. */
   async lookForWork(): Promise<{ readonly hasNew: boolean; readonly hasDue: boolean }> {
     const [found] = await this.database.query<{ hasNew: boolean; hasDue: boolean }>(WAITING, [
       this.holder,
@@ -328,7 +328,7 @@ export class DeliveryClaims {
     return (seen?.count ?? 0) >= FRESH_BATCH;
   }
 
-  /** Claims due endpoints, up to a limit of working ones and one of those whose last attempts failed. */
+  /** Claims due endpoints, up to a limit of working ones and one of those that failed last. */
   async claim(
     mostWorking: number,
     mostFailing: number,

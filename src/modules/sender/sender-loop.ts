@@ -18,7 +18,7 @@ const IDLE_MS = 100;
 /** Pause if more new deliveries or due endpoints wait than one pass takes. */
 const BUSY_MS = 20;
 const RETRY_MS = 1000;
-/** Rest of an endpoint whose host or address is busy: its free slots are a second ahead then. */
+/** Rest of an endpoint while its host or address is busy: its free slots are a second ahead then. */
 const BUSY_REST_MS = 500;
 /** Rest of an endpoint after its due deliveries could not be read, regardless of new ones. */
 const UNREAD_REST_MS = 30_000;
@@ -35,7 +35,7 @@ export class SenderLoop extends RepeatedTask {
    * True if the last pass could read due deliveries. While false, nothing more is claimed, so that other senders can.
    */
   private isReading = true;
-  /** Endpoints whose due deliveries could not be read, with the end of their rest. */
+  /** Endpoints after a failed reading of their due deliveries, with the end of their rest. */
   private readonly unreadUntilMs = new Map<string, number>();
   private readonly renewEveryMs: number;
 

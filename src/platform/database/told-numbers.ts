@@ -4,7 +4,7 @@
  */
 import type { Queryable } from './database.js';
 
-/** Sequences whose numbers an API, an event, a webhook or a console shows. Positions of events are raised apart. */
+/** Sequences of the numbers that an API, an event, a webhook or a console shows. Positions of events are raised apart. */
 export const TOLD_SEQUENCES = [
   'orders_id_seq',
   'credit_entry_id_seq',

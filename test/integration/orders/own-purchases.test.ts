@@ -1,4 +1,4 @@
-// A purchase whose answer was lost: only the request that made it is told so, whatever X-Request-Id its caller chose.
+// A purchase after a lost answer: only the request that made it is told so, whatever X-Request-Id its caller chose.
 import { jest } from '@jest/globals';
 import { KeyCache } from '../../../src/modules/orders/key-cache.js';
 import { Database } from '../../../src/platform/database/database.js';

@@ -25,7 +25,7 @@ afterAll(async () => {
   );
 }, LIMIT_MS);
 
-/** Tables whose numbers an API, an event, a webhook or a console tells. */
+/** Tables with numbers that an API, an event, a webhook or a console tells. */
 const TOLD = ['orders', 'credit_entry', 'deposit', 'auto_delegation', 'webhook_delivery'];
 
 /** Draws the next number of each told sequence, as inserting a row would. */

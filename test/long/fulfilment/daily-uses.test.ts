@@ -1,4 +1,4 @@
-// A rental of three days whose wallet spends all of its energy each day, beside a wallet that burns TRX for the same calls.
+// A rental of three days: its wallet spends all of its energy each day, beside a wallet that burns TRX for the same calls.
 import 'reflect-metadata';
 import type { Owner } from '../../support/chain/order-chain.js';
 import {

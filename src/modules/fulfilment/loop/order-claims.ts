@@ -185,7 +185,7 @@ export interface Released {
   readonly order: ClaimedOrder;
   /** Delay until the next run of an order that is still under way. */
   readonly delayMs: number;
-  /** True for a rental whose end the head has reached. */
+  /** True for a rental after the head has reached its end. */
   readonly isEnding: boolean;
 }
 

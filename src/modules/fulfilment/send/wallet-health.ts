@@ -178,7 +178,7 @@ export class WalletHealth {
     this.report(rows.filter((row) => row.pauses));
   }
 
-  /** Resumes wallets whose hold is over or whose key signs again. */
+  /** Resumes wallets after their hold, or once their key signs again. */
   async resumeWallets(): Promise<void> {
     const troubled = await this.database.query<TroubledWallet>(TROUBLED);
     if (troubled.length === 0) return;
