@@ -34,6 +34,7 @@ const open = async (
     connectLimitMs: START_CONNECT_LIMIT_MS,
     poolMax: 2,
     applicationName: APPLICATION,
+    withEntities: false,
     statementTimeoutMs: 0,
     ...(actsAs !== undefined && { actsAs }),
   }).initialize();
