@@ -399,8 +399,11 @@ describe('against the reclaim', () => {
       const keys: string[] = [];
       for (let place = 0; place < 10; place += 1) keys.push(await rent(receivers[place % receivers.length]!));
       await follow();
-      await worker.advance();
-      await follow(SOLID_LAG + 1);
+      // On a busy machine a broadcast can exceed its limit; the worker then sends again.
+      do {
+        await worker.advance();
+        await follow(SOLID_LAG + 1);
+      } while ((await Promise.all(keys.map(orderOf))).some(({ settled }) => !settled));
       await follow(25);
       const ends = new Map(await Promise.all(keys.map(async (key) => [key, await endOf(key)] as const)));
       const extendLater = (key: string): Promise<Answer> =>
@@ -415,8 +418,7 @@ describe('against the reclaim', () => {
       for (const [at, key] of keys.entries()) {
         const isExtended = answers[at]!.status === 200;
         if (!isExtended) expectRefusal(answers[at]!, 409, 'NOT_EXTENDABLE');
-        const reclaims = isExtended ? [] : ['sending'];
-        expect({ key, reclaims: await statusesOf(key, 'reclaim') }).toEqual({ key, reclaims });
+        expect([key, await statusesOf(key, 'reclaim')]).toEqual([key, isExtended ? [] : ['sending']]);
         expect((await endOf(key)) - ends.get(key)!).toBe(isExtended ? 60_000 : 0);
         won[isExtended ? 'extended' : 'reclaimed'] += 1;
       }

@@ -293,7 +293,6 @@ async function open({
     TRON_FULL_NODE_URLS: full.url,
     TRON_SOLIDITY_NODE_URLS: solid.url,
     TRON_HEAD_STALL_SEC: '3600',
-    TRON_BROADCAST_TIMEOUT_MS: '500',
     TOKEN_CONTRACT: token,
     POOL_ALLOW_WIDE_PERMISSION: `${pool.address},${second.address},${activation.address}`,
     RATE_SOURCES: 'static',
