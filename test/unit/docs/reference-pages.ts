@@ -99,14 +99,12 @@ function requestsPage({ paths, components }: Description): string {
   return [
     '# Reference: requests',
     NOTE,
-    'Every operation, parameter and body member. `openapi.json`, [the types of the ' +
-      'package](../../packages/sdk/src/api-types.ts) and the page of an operation under `GET /docs` have the meanings. ' +
-      '`?` marks an optional member, `#` an integer, `[]` a list. A member without a type is text; the members of an ' +
-      'object follow it in braces.',
+    '`openapi.json`, [the types of the package](../../packages/sdk/src/api-types.ts) and the pages under `GET /docs` ' +
+      'have the meanings. `?` marks an optional member, `#` an integer, `[]` a list. A member without a type is text; the ' +
+      'members of an object follow it in braces.',
     '## Operations',
-    'Method, path and names of the query (scope of the API key; `MD5`: also takes the older signature), body → answer, ' +
-      'with status 200 where none is shown. `{}` is a body that may be absent. Pages with a `cursor` begin with the newest ' +
-      'entry.',
+    'Method, path and query (scope of the API key; `MD5`: also takes the older signature), body → answer, with status 200 ' +
+      'where none is shown. `{}` is a body that may be absent.',
     calls.map(operationLine).join('\n'),
     '## Parameters',
     parameterLines(calls).join('\n'),
@@ -130,7 +128,9 @@ function parameterLines(calls: readonly Call[]): string[] {
     for (const { name, in: place, required, schema } of call.operation.parameters ?? []) {
       const names = places.get(place) ?? new Map<string, Map<string, Call[]>>();
       const known = names.get(name) ?? new Map<string, Call[]>();
-      const member = memberOf(`${name}${required === true ? '' : '?'}`, typeOf(schema));
+      // The answer of a list has the values by which it can be filtered.
+      const type = place === 'query' && schema.enum !== undefined ? `an entry's \`${name}\`` : typeOf(schema);
+      const member = memberOf(`${name}${required === true ? '' : '?'}`, type);
       names.set(name, known.set(member, [...(known.get(member) ?? []), call]));
       places.set(place, names);
     }
@@ -173,9 +173,9 @@ function answersPage({ components }: Description): string {
   return [
     '# Reference: answers',
     NOTE,
-    `Every member of every answer, in the notation of [requests](${REQUESTS}). An optional member is absent where it ` +
-      'does not apply. A decimal has six digits after the point, a rate eight. A *page* has `items[]` and, unless it is ' +
-      'the last one, `next_cursor`: the `cursor` of the next page. Answers to a test project also have `"test": true`.',
+    `In the notation of [requests](${REQUESTS}). An optional member is absent where it does not apply. A decimal has six ` +
+      'digits after the point, a rate eight. A *page* has `items[]` and, unless it is the last one, `next_cursor`: the ' +
+      '`cursor` of the next page.',
     ...schemasOf(components.schemas, (name) => !isRequest(name)),
   ].join('\n\n');
 }
@@ -247,13 +247,13 @@ function membersOf({ properties = {}, required }: Schema, context: PageContext):
     .join(', ');
 }
 
-/** Returns true when more than ten but not all members of `whole` make up `schema`, unchanged. */
+/** Returns true when at least ten but not all members of `whole` make up `schema`, unchanged. */
 function isPartOf(schema: Schema, whole: Schema): boolean {
   const own = Object.entries(schema.properties ?? {});
   const all = Object.keys(whole.properties ?? {}).length;
   const isSame = ([name, member]: [string, Schema]): boolean =>
     JSON.stringify(member) === JSON.stringify(whole.properties?.[name]);
-  return own.length > 10 && own.length < all && own.every(isSame);
+  return own.length >= 10 && own.length < all && own.every(isSame);
 }
 
 /** Returns the names and types of a schema's members. They are equal for a schema and its inlined copy. */
