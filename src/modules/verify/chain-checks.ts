@@ -95,7 +95,7 @@ export async function checkChain(database: Database, client: TronClient, given: 
     'dead-transactions': () => checkDead(database, client, terms),
     'unknown-transactions': () => checkUnknown(database, client, terms, wallets),
     'reclaim-late': () => checkLate(database, client, terms),
-    'chain-costs-receipts': () => checkCosts(database, client, terms.findingsMax),
+    'chain-costs-receipts': () => checkCosts(database, client, terms),
   };
   for (const [index, check] of names.entries()) {
     terms.onProgress?.(check, index, names.length);

@@ -3,10 +3,11 @@
  * no rental gave more energy than it can have.
  */
 import { forEachConcurrently } from '../../platform/support/concurrency.js';
-import { solidPlaceOf, type TronClient } from '../../platform/chain/tron.client.js';
+import { solidFeesOf } from '../../platform/chain/executed-block.js';
+import type { TronClient } from '../../platform/chain/tron.client.js';
 import type { Database } from '../../platform/database/database.js';
 import { findingOf, type CheckResult, type Finding } from './finding.js';
-import type { RecordCheck } from './record-check.js';
+import { CHECK_LIMIT_MS, type RecordCheck } from './record-check.js';
 
 /**
  * Compares chain time with chain time, and database time with database time. Otherwise a fast chain, or a clock that
@@ -42,26 +43,41 @@ const COSTS_ON_CHAIN = {
   stops: 'nothing',
 } as const;
 
-/** Limits the receipts to those of the newest transactions: each needs one node request. */
-const RECEIPTS_MAX = 200;
-const CONCURRENT_LOOK_UPS = 4;
+/** Text of equal order, because the driver needs kilobytes for each bytea of an array. */
+const COSTS_OF_BLOCKS = `SELECT block_number, string_agg(encode(txid, 'hex'), ',') AS txids, string_agg(order_id::text, ',') AS order_ids,
+      string_agg(fee_sun::text, ',') AS fees
+    FROM chain_tx WHERE status = 'solid' AND fee_sun IS NOT NULL
+   GROUP BY block_number ORDER BY block_number DESC LIMIT $1`;
 
-const NEWEST_COSTS = `SELECT encode(txid, 'hex') AS txid, order_id, fee_sun
-    FROM (SELECT id, txid, order_id, fee_sun, status FROM chain_tx ORDER BY id DESC LIMIT 5000) t
-   WHERE status = 'solid' AND fee_sun IS NOT NULL ORDER BY id DESC LIMIT $1`;
+interface CostsRow {
+  readonly block_number: bigint;
+  readonly txids: string;
+  readonly order_ids: string;
+  readonly fees: string;
+}
 
-/** Compares the newest costs with the receipts of any node that answers. Throws ChainUnavailableError. */
-export async function checkCosts(database: Database, client: TronClient, findingsMax: number): Promise<CheckResult> {
-  const rows = await database.query<{ txid: string; order_id: bigint; fee_sun: bigint }>(NEWEST_COSTS, [RECEIPTS_MAX]);
+/** Compares the costs of the newest blocks with the receipts of any node that answers. Throws ChainUnavailableError. */
+export async function checkCosts(
+  database: Database,
+  client: TronClient,
+  { blocksMax, concurrency, findingsMax }: Readonly<Record<'blocksMax' | 'concurrency' | 'findingsMax', number>>,
+): Promise<CheckResult> {
+  const statement = { text: COSTS_OF_BLOCKS, query_timeout: CHECK_LIMIT_MS };
+  const rows = await database.query<CostsRow>(statement, [blocksMax]);
   const findings: Finding[] = [];
   const { check, rule } = COSTS_ON_CHAIN;
-  await forEachConcurrently(rows, CONCURRENT_LOOK_UPS, async ({ txid, order_id: orderId, fee_sun: recorded }) => {
-    const place = await client.pool.ask('a final transaction', (node) => solidPlaceOf(node, txid));
-    // Another rule reports its absence.
-    if (place === undefined || place.feeSun === recorded) return;
-    const facts = { recorded_sun: recorded, receipt_sun: place.feeSun };
-    findings.push(findingOf({ check, rule, subject: `transaction ${txid}`, facts, orderId }));
+  await forEachConcurrently(rows, concurrency, async ({ block_number: number, txids, order_ids, fees }) => {
+    const receipts = await client.pool.ask('receipts of a solid block', (node) => solidFeesOf(node, Number(number)));
+    const [orderIds, recorded] = [order_ids.split(','), fees.split(',')];
+    for (const [index, txid] of txids.split(',').entries()) {
+      const burnt = receipts.get(txid);
+      // Another rule reports its absence.
+      if (burnt === undefined || burnt.toString() === recorded[index]) continue;
+      const facts = { recorded_sun: recorded[index], receipt_sun: burnt };
+      const orderId = BigInt(orderIds[index] ?? '0');
+      findings.push(findingOf({ check, rule, subject: `transaction ${txid}`, facts, orderId }));
+    }
   });
-  const covered = `${rows.length.toString()} transactions, newest first`;
+  const covered = `${rows.length.toString()} blocks, newest first`;
   return { ...COSTS_ON_CHAIN, count: findings.length, findings: findings.slice(0, findingsMax), covered };
 }

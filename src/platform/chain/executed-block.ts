@@ -79,7 +79,14 @@ export async function execute(node: TronNode, { block, given }: GivenBlock, port
   return { ...header, transactions, hasInternal };
 }
 
-function receiptsById(node: string, header: BlockHeader, infos: unknown): Map<string, JsonObject> {
+/** Returns the burnt TRX of each transaction in a solid block, by id; empty if `node` has no receipts of it. */
+export async function solidFeesOf(node: TronNode, number: number): Promise<ReadonlyMap<string, bigint>> {
+  const infos = await node.blocks.json('solid', 'gettransactioninfobyblocknum', number);
+  const receipts = receiptsById(node.name, { number }, infos);
+  return new Map([...receipts].map(([txid, receipt]) => [txid, feeOf(node.name, receipt)]));
+}
+
+function receiptsById(node: string, header: Pick<BlockHeader, 'number'>, infos: unknown): Map<string, JsonObject> {
   if (!Array.isArray(infos)) throw new NodeError(node, 'nonsense', 'no list of receipts');
   const receipts = new Map<string, JsonObject>();
   for (const info of objectsOf(infos)) {
@@ -102,8 +109,7 @@ async function executed(
   receipts.delete(txid);
   const { owner: mover, transfers, isInexact } = transfersOf(rawData, result, receipt);
   const owner = mover ?? signed?.act.owner;
-  const feeSun = receipt['fee'] === undefined ? 0n : int64(receipt['fee']);
-  if (feeSun === undefined || feeSun < 0n) throw new NodeError(node.name, 'nonsense', `a receipt with another fee`);
+  const feeSun = feeOf(node.name, receipt);
   const stakedEnergy = stakedEnergyOf(receipt);
   if (stakedEnergy === undefined) throw new NodeError(node.name, 'nonsense', 'a receipt with another energy usage');
   const { caller } = read;
@@ -115,6 +121,12 @@ async function executed(
     : node.postFull('wallet/gettransactioninfobyid', { value: txid }));
   if (exact['id'] !== txid) throw new NodeError(node.name, 'nonsense', 'information on another transaction');
   return { ...rest, transfers: transfersOf(rawData, result, exact).transfers };
+}
+
+function feeOf(node: string, receipt: JsonObject): bigint {
+  const feeSun = receipt['fee'] === undefined ? 0n : int64(receipt['fee']);
+  if (feeSun === undefined || feeSun < 0n) throw new NodeError(node, 'nonsense', 'a receipt with another fee');
+  return feeSun;
 }
 
 /** TRON: `ResourceReceipt.energy_usage`, absent for 0. Undefined for anything else than an amount. */

@@ -190,6 +190,31 @@ it('verify reports a cost that is missing for long, and one that differs from th
   await expectReceipts(await rows());
 });
 
+it('verify reports a cost that differs from the receipt behind hundreds of newer ones', async () => {
+  await readPast(await rows());
+  await fixture.worker.get(BlockFollower).workBetweenBlocks();
+  const [first] = await rows();
+  await fixture.byHand(
+    `INSERT INTO chain_tx (order_id, leg_id, purpose, attempt, wallet_id, status, txid, raw_data, ref_block_number, expires_at,
+        block_number, block_id, block_at, fee_sun)
+      SELECT order_id, leg_id + 1000000 + n, purpose, 1000 + n, wallet_id, status, sha256(convert_to('newer ' || n, 'UTF8')), raw_data,
+             ref_block_number, expires_at, block_number, block_id, block_at, 0
+        FROM chain_tx, generate_series(1, 300) n WHERE txid = decode('${first!.txid}', 'hex')`,
+    `UPDATE chain_tx SET fee_sun = fee_sun + 1 WHERE txid = decode('${first!.txid}', 'hex')`,
+  );
+  try {
+    const found = (await fixture.verify()).checks.find(({ check }) => check === 'chain-costs-receipts');
+    expect(found?.findings).toMatchObject([
+      { subject: `transaction ${first!.txid}`, facts: { receipt_sun: first!.fee_sun!.toString() } },
+    ]);
+  } finally {
+    await fixture.byHand(
+      `DELETE FROM chain_tx WHERE attempt > 1000`,
+      `UPDATE chain_tx SET fee_sun = fee_sun - 1 WHERE txid = decode('${first!.txid}', 'hex')`,
+    );
+  }
+});
+
 it('a worker that has lost the turn reports no missing costs: the one that reads does', async () => {
   await readPast(await rows());
   const [row] = await rows();

@@ -60,7 +60,7 @@ export const PLANTED_COSTS: readonly PlantedBug[] = [
   },
   {
     name: 'verify takes every recorded cost for that of the receipt',
-    changes: one('modules/verify/cost-checks.ts', 'place.feeSun === recorded', 'place.feeSun >= 0n'),
+    changes: one('modules/verify/cost-checks.ts', 'burnt.toString() === recorded[index]', 'burnt >= 0n'),
     test: costs('verify reports a cost that is missing for long, and one that differs from the receipt'),
   },
   {
