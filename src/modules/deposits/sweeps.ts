@@ -2,7 +2,6 @@
 import { Injectable } from '@nestjs/common';
 import { forEachConcurrently } from '../../platform/support/concurrency.js';
 import { isAddress } from '../../domain/base58-address.js';
-import type { TransferTerms } from '../../platform/chain/transfer-transaction.js';
 import { Config } from '../../platform/config/config.js';
 import { OperatorError } from '../../domain/operator-error.js';
 import { SUN_PER_TRX } from '../../domain/units.js';
@@ -10,7 +9,7 @@ import { recordAct, type Author } from '../../platform/database/audit-log.js';
 import { Database } from '../../platform/database/database.js';
 import { DepositTerms } from './deposit-terms.js';
 import { DepositTokens } from './deposit-tokens.js';
-import { DepositTransfers, type BuiltTransfer, type TransferOrder } from './deposit-transfers.js';
+import { DepositTransfers } from './deposit-transfers.js';
 import { Holdings, type DepositPlace, type ReadHoldings } from './holdings.js';
 import { SweepDraft, type SweepCandidate, type SweepPlan } from './sweep-draft.js';
 import { TransferTrials } from './transfer-trials.js';
@@ -77,15 +76,6 @@ export class Sweeps {
   /** Returns the receivers of sweeps, oldest first. */
   async listAddresses(): Promise<SweepAddress[]> {
     return this.database.query<SweepAddress>(LIST);
-  }
-
-  /** Builds one transfer from a deposit address, with terms that are valid for the next 23 hours. */
-  build(place: DepositPlace, order: TransferOrder, terms: TransferTerms): BuiltTransfer {
-    return this.transfers.build(place, order, terms);
-  }
-
-  async buildTerms(): Promise<TransferTerms> {
-    return this.transfers.buildTerms();
   }
 
   private async drawPlan({ to, keepSun, limit, isRented = false }: SweepOptions): Promise<SweepPlan> {

@@ -15,7 +15,7 @@ import { DepositAudit } from '../../../src/modules/deposits/deposit-audit.js';
 import { BlockFollower } from '../../../src/platform/blocks/block-follower.js';
 import { DepositsModule } from '../../../src/modules/deposits/deposits.module.js';
 import { RateRecorder } from '../../../src/modules/deposits/rate-recorder.js';
-import { Sweeps } from '../../../src/modules/deposits/sweeps.js';
+import { DepositTransfers } from '../../../src/modules/deposits/deposit-transfers.js';
 import { BlockFollowingModule } from '../../../src/apps/worker/block-following.module.js';
 import { EventsModule } from '../../../src/modules/events/events.module.js';
 import { PlatformModule } from '../../../src/platform/platform.module.js';
@@ -242,9 +242,9 @@ export async function signAndSend(planned: { readonly path: string; readonly raw
 export async function sendFrom(from: DepositProject, to: string, amount: bigint): Promise<string> {
   const addresses = await operator.get(DepositAddresses).list();
   const { account, place } = addresses.find(({ address }) => address === from.address)!;
-  const sweeps = operator.get(Sweeps);
+  const transfers = operator.get(DepositTransfers);
   const at = { address: from.address, project_id: from.id, account, place };
-  const built = sweeps.build(at, { to, asset: 'TRX', amount }, await sweeps.buildTerms());
+  const built = transfers.build(at, { to, asset: 'TRX', amount }, await transfers.buildTerms());
   await signAndSend(built);
   return built.txid;
 }
