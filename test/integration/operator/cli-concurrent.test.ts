@@ -1,49 +1,29 @@
 // Two operators who run the same or opposite commands at the same moment: one effect, and a plain message for both.
 import { jest } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Ledger } from '../../../src/modules/billing/ledger.js';
-import { addressOf, keyOf, startOperatorChain, type OperatorChain } from '../../support/chain/operator-chain.js';
-import { cliWith, settings, type Cli, type CliResult } from '../../support/cli.js';
-import { asAdmin } from '../../setup/admin.js';
-import { createTestDatabase, type TestDatabase } from '../../setup/database.js';
+import { addressOf } from '../../support/chain/operator-chain.js';
+import { openOperatorFixture, POOL_OPERATIONS, type OperatorFixture } from '../../support/chain/operator-fixture.js';
+import type { Cli, CliResult } from '../../support/cli.js';
 
-const POOL_OPERATIONS = `0000000000000006${'0'.repeat(48)}`;
 const ROUNDS = 4;
 const WALLETS = ['first', 'second'];
 
-let database: TestDatabase;
-let chain: OperatorChain;
+let fixture: OperatorFixture;
 let cli: Cli;
-let folder: string;
 let keyFile: string;
 
 beforeAll(async () => {
-  [database, chain, folder] = await Promise.all([
-    createTestDatabase(),
-    startOperatorChain(WALLETS),
-    mkdtemp(join(tmpdir(), 'cli-concurrent-')),
-  ]);
-  cli = cliWith(settings(database.url, chain.env));
-  keyFile = join(folder, 'hot.key');
-  await writeFile(keyFile, `${keyOf('hot').toString('hex')}\n`, { mode: 0o600 });
+  fixture = await openOperatorFixture(WALLETS);
+  ({ cli, keyFile } = fixture);
+  const { chain } = fixture;
   for (const name of WALLETS) {
     await chain.stake(name, 5000);
     await chain.permit(name, [{ name: 'mine', operations: POOL_OPERATIONS, key: addressOf('hot') }]);
   }
 });
 
-afterAll(async () => {
-  await chain.stop();
-  await database.drop();
-  await rm(folder, { recursive: true });
-});
-
-async function rows(text: string, params: unknown[] = []): Promise<Record<string, unknown>[]> {
-  return asAdmin(database.url, async (client) => (await client.query(text, params)).rows);
-}
+afterAll(() => fixture.close());
 
 async function newProject(): Promise<string> {
   return (await cli('--json', 'project', 'create', '--name', 'Shop')).json().merchant as string;
@@ -66,7 +46,9 @@ it.each(WALLETS)('adds the %s wallet to the pool once', async (name) => {
   const results = await together([...line, '--key-file', keyFile], [...line, '--key-file', keyFile]);
   expect(codes(results)).toEqual([0, 1]);
   expect(results.find(({ code }) => code === 1)!.err).toContain('is already in the pool');
-  const acts = await rows(`SELECT FROM audit_log WHERE action = 'pool.add' AND subject = $1`, [addressOf(name)]);
+  const acts = await fixture.rows(`SELECT FROM audit_log WHERE action = 'pool.add' AND subject = $1`, [
+    addressOf(name),
+  ]);
   expect(acts).toHaveLength(1);
 });
 
@@ -82,7 +64,7 @@ it('books a payment and a correction once, and refuses another amount under the 
     const differing = await together(other, [...other.slice(0, 4), '3000', ...other.slice(5)]);
     expect(codes(differing)).toEqual([0, 1]);
   }
-  const [sums] = await rows(
+  const [sums] = await fixture.rows(
     `SELECT sum(credits)::int AS entries, (SELECT balance_credits::int FROM credit_account WHERE project_id = $1) AS balance
        FROM credit_entry WHERE project_id = $1`,
     [merchant],
@@ -94,16 +76,17 @@ it('creates no API key beyond the limit, and rotates one once while its old secr
   const merchant = await newProject();
   const line = ['keys', 'create', merchant, '--name', 'shop', '--scope', 'read', '--json'];
   const results = await together(...Array.from({ length: 12 }, () => line));
-  const active = await rows(`SELECT FROM api_key WHERE project_id = $1 AND revoked_at IS NULL`, [merchant]);
+  const active = await fixture.rows(`SELECT FROM api_key WHERE project_id = $1 AND revoked_at IS NULL`, [merchant]);
   expect(results.filter(({ code }) => code === 0)).toHaveLength(active.length - 1);
   expect(results.filter(({ err }) => err.includes('at most 10 API keys')).length).toBeGreaterThan(0);
   const { key } = results.find(({ code }) => code === 0)!.json() as { key: string };
   const rotate = ['keys', 'rotate', key, '--overlap', '60', '--json'];
   expect(codes(await together(rotate, rotate))).toEqual([0, 1]);
   await together(['keys', 'rotate', key], ['keys', 'revoke', key]);
-  const [row] = await rows(`SELECT revoked_at IS NOT NULL AS revoked, previous_until FROM api_key WHERE id = $1`, [
-    key,
-  ]);
+  const [row] = await fixture.rows(
+    `SELECT revoked_at IS NOT NULL AS revoked, previous_until FROM api_key WHERE id = $1`,
+    [key],
+  );
   expect(row).toEqual({ revoked: true, previous_until: null });
 });
 
@@ -120,7 +103,7 @@ it('records the price that each change replaced, for a new row too', async () =>
       '--force',
     ];
     await together(set('50'), set('60'), set('70'));
-    const acts = await rows(
+    const acts = await fixture.rows(
       `SELECT detail->>'before' AS before, detail->>'after' AS after FROM audit_log
         WHERE action = 'price.set' AND subject = $1 ORDER BY id`,
       [seconds],
@@ -128,7 +111,7 @@ it('records the price that each change replaced, for a new row too', async () =>
     const [first, second, third] = acts;
     expect(acts.map(({ before }) => before)).toEqual([null, first!['after'], second!['after']]);
     expect(
-      await rows(`SELECT sun_per_energy::text AS price FROM price_row WHERE duration_max_sec = $1`, [seconds]),
+      await fixture.rows(`SELECT sun_per_energy::text AS price FROM price_row WHERE duration_max_sec = $1`, [seconds]),
     ).toEqual([{ price: third!['after'] }]);
   }
 });

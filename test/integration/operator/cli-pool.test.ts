@@ -1,39 +1,30 @@
 // The pool commands on a real database and a local chain, which decides the rights of a wallet's key.
 import { execFile } from 'node:child_process';
-import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { addressOfKey } from '../../../src/platform/chain/keys.js';
 import { Sealer, sealKey } from '../../../src/platform/support/seal.js';
-import { addressOf, keyOf, startOperatorChain, type OperatorChain } from '../../support/chain/operator-chain.js';
-import { cliWith, settings, type Cli } from '../../support/cli.js';
-import { asAdmin } from '../../setup/admin.js';
-import { createTestDatabase, type TestDatabase } from '../../setup/database.js';
+import { addressOf, keyOf, type OperatorChain } from '../../support/chain/operator-chain.js';
+import { openOperatorFixture, POOL_OPERATIONS, type OperatorFixture } from '../../support/chain/operator-fixture.js';
+import { cliWith, type Cli } from '../../support/cli.js';
 
-const POOL_OPERATIONS = `0000000000000006${'0'.repeat(48)}`;
 const ACTIVATION_OPERATIONS = `01${'0'.repeat(62)}`;
 const WITH_TRANSFER = `0200000000000006${'0'.repeat(48)}`;
 const DELEGATE_ONLY = `0000000000000002${'0'.repeat(48)}`;
 const HOT = addressOf('hot');
 
-let database: TestDatabase;
+let fixture: OperatorFixture;
 let chain: OperatorChain;
 let env: Record<string, string>;
 let cli: Cli;
 let folder: string;
 let keyFile: string;
+let rows: OperatorFixture['rows'];
 
 beforeAll(async () => {
-  [database, chain, folder] = await Promise.all([
-    createTestDatabase(),
-    startOperatorChain(['exact', 'wide', 'narrow', 'bare', 'activator', 'other', 'lent', 'lent too']),
-    mkdtemp(join(tmpdir(), 'cli-pool-')),
-  ]);
-  env = settings(database.url, chain.env);
-  cli = cliWith(env);
-  keyFile = join(folder, 'hot.key');
-  await writeFile(keyFile, `${keyOf('hot').toString('hex')}\n`, { mode: 0o600 });
+  fixture = await openOperatorFixture(['exact', 'wide', 'narrow', 'bare', 'activator', 'other', 'lent', 'lent too']);
+  ({ chain, env, cli, folder, keyFile, rows } = fixture);
   await chain.stake('exact', 5000);
   await chain.permit('exact', [{ name: 'mine', operations: POOL_OPERATIONS, key: HOT }]);
   await chain.permit('wide', [{ name: 'mine', operations: WITH_TRANSFER, key: HOT }]);
@@ -44,15 +35,7 @@ beforeAll(async () => {
   ]);
 });
 
-afterAll(async () => {
-  await chain.stop();
-  await database.drop();
-  await rm(folder, { recursive: true });
-});
-
-async function rows(text: string, params: unknown[] = []): Promise<Record<string, unknown>[]> {
-  return asAdmin(database.url, async (client) => (await client.query(text, params)).rows);
-}
+afterAll(() => fixture.close());
 
 function add(name: string, role = 'pool', permission = '2', ...more: string[]) {
   const args = ['--role', role, '--address', addressOf(name), '--permission-id', permission, ...more];
