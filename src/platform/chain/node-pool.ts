@@ -166,16 +166,17 @@ export class NodePool {
   }
 
   /**
-   * Asks all believed nodes concurrently and returns their answers, one of each witness: two names of one node must not
-   * outvote another. For data that should not rest on a single node. Throws ChainUnavailableError when none answers.
+   * Asks all believed nodes concurrently and returns their answers, one of each full port: two keys of one provider must
+   * not outvote another provider, while nodes that share a solid port answer for themselves. For data that should not
+   * rest on a single node. Throws ChainUnavailableError when none answers.
    */
   async askEach<T>(what: string, question: (node: TronNode) => Promise<T>): Promise<readonly T[]> {
     const candidates = await this.candidates();
-    const witnesses = [...new Set(candidates.map(({ witness }) => witness))];
+    const hosts = [...new Set(candidates.map(({ fullHost }) => fullHost))];
     const outcomes = await Promise.allSettled(
-      witnesses.map(async (name) =>
+      hosts.map(async (host) =>
         firstAnswer(
-          candidates.filter(({ witness }) => witness === name),
+          candidates.filter(({ fullHost }) => fullHost === host),
           question,
         ),
       ),

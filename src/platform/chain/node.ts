@@ -103,6 +103,8 @@ export class TronNode {
   readonly blocks: NodeBlocks;
   /** The identity of a witness: two names of one solid port are one witness. */
   readonly witness: string;
+  /** The host of the full port: two names with one host are one source of answers. */
+  readonly fullHost: string;
   private readonly connections: Connections;
   private seen: SeenHead | undefined;
   private backoffUntilMs = 0;
@@ -122,7 +124,8 @@ export class TronNode {
   private readonly unanswered = new Map<string, { readonly sinceMs: number; readonly lastMs: number }>();
 
   constructor(private readonly options: NodeOptions) {
-    this.name = options.name ?? new URL(options.fullUrl).host;
+    this.fullHost = new URL(options.fullUrl).host;
+    this.name = options.name ?? this.fullHost;
     this.connections = new Connections(options.connectionsMax ?? CONNECTIONS_MAX);
     this.witness = new URL(options.solidUrl).host;
     this.blocks = new NodeBlocks(this.name, async (port, path, body, manner) =>

@@ -144,8 +144,8 @@ const AGAINST_NODES: readonly PlantedBug[] = [
     name: 'two keys of one provider outvote another provider',
     changes: one(
       'platform/chain/node-pool.ts',
-      'const witnesses = [...new Set(candidates.map(({ witness }) => witness))];',
-      'const witnesses = candidates.map(({ witness }) => witness);',
+      'const hosts = [...new Set(candidates.map(({ fullHost }) => fullHost))];',
+      'const hosts = candidates.map(({ fullHost }) => fullHost);',
     ),
     test: integration('chain/provider-keys')(
       'do not outvote another provider, and the second one is asked when the first one fails',
