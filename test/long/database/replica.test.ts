@@ -213,7 +213,7 @@ test('a process reads nothing at the replica that is older than its own start, w
   await untilReplayed();
   await replay('pause');
   await api.ledger.topUp(customer.merchant, 7n as never, 'before-the-start', { actor: 'test', reason: 'a test' });
-  const started = new Replica(api.database);
+  const started = new Replica(api.app.get(Database));
   const answers: string[] = [];
   started.onRead = (by) => answers.push(by);
   const read = async () => {
