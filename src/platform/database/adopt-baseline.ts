@@ -24,6 +24,7 @@ const RENEWED: readonly string[] = [
   'buy_for_auto_delegation',
   'buy_in_console',
   'chain_tx_final',
+  'chain_tx_guard',
   'charge_api_key',
   'charge_auto_delegation',
   'charges_of_day',

@@ -51,8 +51,8 @@ it.each([
   ['another trigger', 'ALTER TABLE leg DISABLE TRIGGER leg_guard', 'table leg'],
   [
     'another function',
-    `CREATE OR REPLACE FUNCTION chain_tx_guard() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$`,
-    'function chain_tx_guard',
+    `CREATE OR REPLACE FUNCTION credit_entry_guard() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$`,
+    'function credit_entry_guard',
   ],
   ['a missing index', 'DROP INDEX orders_due', 'table open_orders'],
   ['a missing policy', 'DROP POLICY person_of_audience ON person', 'table person'],

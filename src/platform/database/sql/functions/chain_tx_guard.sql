@@ -31,12 +31,16 @@ BEGIN
     IF (OLD.status, NEW.status) NOT IN (('built','signed'), ('built','dropped'), ('signed','sending'), ('signed','dropped'), ('sending','included'), ('sending','dead'), ('included','sending'), ('included','solid'), ('dead','solid'), ('dropped','solid')) THEN
       RAISE EXCEPTION 'chain transaction %: % may not become %', OLD.id, OLD.status, NEW.status USING ERRCODE = 'check_violation';
     END IF;
-    IF OLD.status IN ('dead', 'dropped') AND NOT EXISTS (SELECT FROM orphan_tx WHERE txid = NEW.txid) THEN
-      RAISE EXCEPTION 'chain transaction %: % may not become % unseen on chain', OLD.id, OLD.status, NEW.status USING ERRCODE = 'check_violation';
+    IF OLD.status IN ('dead', 'dropped') THEN
+      IF NOT EXISTS (SELECT FROM orphan_tx WHERE txid = NEW.txid) THEN
+        RAISE EXCEPTION 'chain transaction %: % may not become % unseen on chain', OLD.id, OLD.status, NEW.status USING ERRCODE = 'check_violation';
+      END IF;
     END IF;
   END IF;
-  IF TG_OP = 'INSERT' AND EXISTS (SELECT FROM open_orders o WHERE o.id = NEW.order_id AND o.test) THEN
-    RAISE EXCEPTION 'chain transaction of order %: a test order has none', NEW.order_id USING ERRCODE = 'check_violation';
+  IF TG_OP = 'INSERT' THEN
+    IF EXISTS (SELECT FROM open_orders o WHERE o.id = NEW.order_id AND o.test) THEN
+      RAISE EXCEPTION 'chain transaction of order %: a test order has none', NEW.order_id USING ERRCODE = 'check_violation';
+    END IF;
   END IF;
   RETURN NEW;
 END$$;

@@ -33,18 +33,20 @@ BEGIN
     IF (OLD.status, NEW.status) NOT IN (('reserved','placed'), ('reserved','released'), ('placed','active'), ('placed','released'), ('active','placed'), ('active','reclaiming'), ('active','reclaimed'), ('reclaiming','reclaimed')) THEN
       RAISE EXCEPTION 'leg %: % may not become %', OLD.id, OLD.status, NEW.status USING ERRCODE = 'check_violation';
     END IF;
-    IF NEW.status = 'released' AND EXISTS (
-      SELECT FROM open_chain_tx WHERE leg_id = NEW.id AND status NOT IN ('dead', 'dropped')) THEN
-      RAISE EXCEPTION 'leg %: released while a transaction of it may live', OLD.id USING ERRCODE = 'check_violation';
-    END IF;
-    IF NEW.status = 'reclaimed' AND NOT EXISTS (
-      SELECT FROM open_chain_tx WHERE leg_id = NEW.id AND purpose = 'reclaim' AND status = 'solid') AND (NEW.closed_at IS NULL OR EXISTS (
-      SELECT FROM open_chain_tx WHERE leg_id = NEW.id AND purpose = 'reclaim' AND status NOT IN ('dead', 'dropped'))) THEN
-      RAISE EXCEPTION 'leg %: ended without an undelegation, or while one of it may live', OLD.id USING ERRCODE = 'check_violation';
-    END IF;
-    IF NEW.status = 'reclaimed' AND NEW.kind = 'activation' AND NOT EXISTS (
-      SELECT FROM open_chain_tx WHERE leg_id = NEW.id AND purpose = 'activate' AND status = 'solid') THEN
-      RAISE EXCEPTION 'leg %: an activation ended that the chain may not have', OLD.id USING ERRCODE = 'check_violation';
+    IF NEW.status = 'released' THEN
+      IF EXISTS (SELECT FROM open_chain_tx WHERE leg_id = NEW.id AND status NOT IN ('dead', 'dropped')) THEN
+        RAISE EXCEPTION 'leg %: released while a transaction of it may live', OLD.id USING ERRCODE = 'check_violation';
+      END IF;
+    ELSIF NEW.status = 'reclaimed' THEN
+      IF NOT EXISTS (
+        SELECT FROM open_chain_tx WHERE leg_id = NEW.id AND purpose = 'reclaim' AND status = 'solid') AND (NEW.closed_at IS NULL OR EXISTS (
+        SELECT FROM open_chain_tx WHERE leg_id = NEW.id AND purpose = 'reclaim' AND status NOT IN ('dead', 'dropped'))) THEN
+        RAISE EXCEPTION 'leg %: ended without an undelegation, or while one of it may live', OLD.id USING ERRCODE = 'check_violation';
+      END IF;
+      IF NEW.kind = 'activation' AND NOT EXISTS (
+        SELECT FROM open_chain_tx WHERE leg_id = NEW.id AND purpose = 'activate' AND status = 'solid') THEN
+        RAISE EXCEPTION 'leg %: an activation ended that the chain may not have', OLD.id USING ERRCODE = 'check_violation';
+      END IF;
     END IF;
   END IF;
   IF TG_OP = 'UPDATE' AND OLD.top_up IS DISTINCT FROM NEW.top_up THEN
@@ -53,8 +55,10 @@ BEGIN
       RAISE EXCEPTION 'leg %: a top-up of a rental that does not run', OLD.id USING ERRCODE = 'check_violation';
     END IF;
   END IF;
-  IF TG_OP = 'INSERT' AND EXISTS (SELECT FROM open_orders o WHERE o.id = NEW.order_id AND o.test) THEN
-    RAISE EXCEPTION 'leg of order %: a test order has none', NEW.order_id USING ERRCODE = 'check_violation';
+  IF TG_OP = 'INSERT' THEN
+    IF EXISTS (SELECT FROM open_orders o WHERE o.id = NEW.order_id AND o.test) THEN
+      RAISE EXCEPTION 'leg of order %: a test order has none', NEW.order_id USING ERRCODE = 'check_violation';
+    END IF;
   END IF;
   RETURN NEW;
 END$$;
