@@ -65,7 +65,7 @@ it.each(
       expect(answer.body).toMatchObject({
         error: 'SERVICE_UNAVAILABLE',
         key,
-        msg: expect.stringContaining('not known yet'),
+        msg: expect.stringContaining('It is unknown if this purchase was made.'),
       });
       expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
       expect(await registry.getSingleMetricAsString('pg_faults_total')).toMatch(

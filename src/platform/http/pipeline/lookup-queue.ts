@@ -6,8 +6,11 @@ import { Injectable } from '@nestjs/common';
 import { FairQueue } from '../../support/fair-queue.js';
 import { Config } from '../../config/config.js';
 
-/** Callers get half of the budget's look-ups per second. One project may have half of these in progress. */
-const BUDGET_SHARE = 0.25;
+/**
+ * Callers get half of the budget, and a look-up sends up to three requests. With an eighth of the budget in progress, a
+ * project keeps the look-ups of others waiting for about a second: a quote waits two for a receiver's state.
+ */
+const BUDGET_SHARE = 0.125;
 /** Over all projects. Each has its own share, and none waits for another's. */
 const TOTAL = 10_000;
 const WAITING_MAX = 2000;
