@@ -91,7 +91,8 @@ walk('settings, secrets, logins and the signer', async () => {
     'https://nile.trongrid.io': SOLID,
   });
   const [secrets, logins] = [block('openssl rand -base64 32'), block('for role in api')];
-  const said = await machine.must(`${secrets}\n${logins}`);
+  // The page says to keep a copy.
+  const said = await machine.must(`${secrets}\ncp /root/master-key /root/kept-master-key\n${logins}`);
   keepSaid('command line', said);
   expect(said).toContain('seal-key-quotes');
   expect(await machine.must(`stat --format='%U %a' /etc/energy-rental/secrets/* | sort -u`)).toBe('root 600\n');
@@ -164,6 +165,30 @@ walk(
     expect((await machine.must(folder)).trim()).toBe('/opt/energy-rental/releases/two');
     await machine.must(lines.replaceAll('releases/two', 'releases/one'));
     expect((await machine.must(folder)).trim()).toBe('/opt/energy-rental/releases/one');
+  },
+  900_000,
+);
+
+walk(
+  'the master key is rotated while every unit reads both keys',
+  async () => {
+    await machine.must(`cp /root/kept-master-key /root/master-key
+    (umask 077 && openssl rand -base64 32 >/root/other-master-key)`);
+    await typed('previous-keys.conf');
+    const derive = block('MASTER_KEY_PREVIOUS_FILE');
+    const restart = `systemctl restart 'energy-rental-api@*' 'energy-rental-worker@*' 'energy-rental-sender@*' \
+      energy-rental-console-merchant energy-rental-console-operator`;
+    await machine.must(`${derive}\n${restart}`);
+    expect(await failing()).toEqual({});
+    const swap = `mv /root/master-key /root/old && mv /root/other-master-key /root/master-key && mv /root/old /root/other-master-key`;
+    await machine.must(`${swap}\n${derive}\n${restart}`);
+    expect(await failing()).toEqual({});
+    await machine.must('energy-rental-cli --yes --reason rotation keys rewrap');
+    await machine.must(`rm -r /etc/systemd/system/energy-rental-*.service.d/previous-keys.conf \
+      /etc/energy-rental/secrets/*-previous /root/*master-key
+    systemctl daemon-reload
+    ${restart}`);
+    expect(await failing()).toEqual({});
   },
   900_000,
 );
