@@ -5,6 +5,8 @@ import { RECOVERY_PROJECT } from './recovery.js';
 /** Least step of a log's position after commits may have been lost (src/modules/events/numberer.ts). */
 const RESTART_STEP = '1000000';
 
+const ENDINGS = `'order.ended', 'order.ended_early'`;
+
 /**
  * An order without events is judged by `order-history`. An order that moved before the log existed has moves without a
  * project. An order accepted before the log and moved since has no `order.created`, and neither has any older order.
@@ -12,12 +14,13 @@ const RESTART_STEP = '1000000';
 export const ORDER_EVENTS: OrderCheck = {
   check: 'order-events',
   rule: 'I10',
-  says: 'A settled order has each of its events once, from `order.created` to its end, with positions in the order of their times.',
+  says: 'A settled order has each of its events once, from `order.created` to its end, with positions in the order of their times, and has ended if they say so.',
   stops: 'nothing',
   text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, o.status, array_to_string(e.types, ', ') AS events
       FROM the_orders o JOIN (
         SELECT order_id, bool_or(project_id IS NULL) AS is_older,
                array_agg(type ORDER BY id) FILTER (WHERE type IS NOT NULL) AS types,
+               (array_agg(type ORDER BY id DESC) FILTER (WHERE type IN (${ENDINGS}, 'order.reverted')))[1] IN (${ENDINGS}) AS has_ended,
                array_agg(position ORDER BY id) FILTER (WHERE position IS NOT NULL) AS by_time,
                array_agg(position ORDER BY position) FILTER (WHERE position IS NOT NULL) AS by_position
           FROM the_events each GROUP BY order_id) e ON e.order_id = o.id
@@ -26,6 +29,7 @@ export const ORDER_EVENTS: OrderCheck = {
         OR cardinality(array_positions(e.types, 'order.created')) > 1 OR cardinality(array_positions(e.types, 'order.settled')) > 1
         OR cardinality(array_positions(e.types, 'order.refunded')) > 1
         OR (NOT e.is_older AND cardinality(array_positions(e.types, 'order.extended')) <> o.extensions)
+        OR (o.settled AND o.status = 'delivered' AND NOT e.is_older AND (o.reclaimed_at IS NOT NULL) <> coalesce(e.has_ended, false))
         OR (o.settled AND NOT e.is_older AND (
           NOT coalesce(e.types, '{}') @> CASE o.status WHEN 'delivered' THEN '{order.delivered,order.settled}' ELSE '{order.refunded}' END::text[]
           OR (coalesce(e.types[1], '') <> 'order.created' AND (

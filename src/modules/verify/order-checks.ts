@@ -211,7 +211,7 @@ const TIME_CHECKS: readonly OrderCheck[] = [
   {
     check: 'order-history',
     rule: 'I10',
-    says: 'The status changes of an order are all allowed, from `reserved` to its current status.',
+    says: 'The status changes of an order are all allowed, from `reserved` to its current status, and a settled one stays settled.',
     stops: 'everything',
     // Moves before the oldest kept one may be missing. An order created after that one must have all of its moves.
     text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, o.status, s.stood, s.from_status AS moved_from, s.to_status AS moved_to
@@ -225,7 +225,8 @@ const TIME_CHECKS: readonly OrderCheck[] = [
        WHERE o.project_id <> '${RECOVERY_PROJECT}' AND (
           (s.id IS NULL AND o.status <> 'reserved' AND o.created_at >= k.since)
           OR coalesce(s.stood, CASE WHEN o.created_at >= k.since THEN 'reserved' END, s.from_status) <> s.from_status OR (s.from_status, s.to_status) NOT IN (${LEGAL_MOVES})
-          OR (s.next_id IS NULL AND s.to_status <> o.status))`,
+          OR (s.next_id IS NULL AND (s.to_status <> o.status
+            OR NOT o.settled AND EXISTS (SELECT FROM the_events e WHERE e.order_id = o.id AND e.type = 'order.settled'))))`,
   },
   {
     check: 'death-evidence',

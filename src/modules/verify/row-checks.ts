@@ -1,4 +1,4 @@
-/** Rules of single rows (I3, I10): what the row guards demand, and what follows from a transaction's block. */
+/** Rules of single rows (I3, I5, I10): the row guards' demands, traces of later states, and consequences of a block. */
 import type { OrderCheck } from './record-check.js';
 import { RECOVERY_PROJECT } from './recovery.js';
 
@@ -24,16 +24,23 @@ const ENDED: OrderCheck = {
 /** TRON: the id of a block begins with its number in eight bytes. */
 const NUMBER_IN_ID = `lpad(to_hex(t.block_number), 16, '0')`;
 
+/** A block that is reverted takes its number from the transaction; a count of sends and a proof of death stay. */
+const HAS_BEEN_FURTHER = `CASE t.status
+        WHEN 'built' THEN num_nonnulls(t.signature, t.sent_at, t.block_number, t.evidence) > 0 OR t.sends > 0
+        WHEN 'signed' THEN num_nonnulls(t.sent_at, t.block_number, t.evidence) > 0 OR t.sends > 0
+        WHEN 'sending' THEN num_nonnulls(t.block_number, t.evidence) > 0
+        WHEN 'included' THEN t.evidence IS NOT NULL ELSE false END`;
+
 const TRANSACTION: OrderCheck = {
   check: 'transaction-shape',
   rule: 'I10',
-  says: 'A sent transaction has a signature, an included one has a block, and the block of a final one has its number in its ID and is not before its reference.',
+  says: 'A sent transaction has a signature, an included one has a block, and the block of a final one has its number in its ID and is not before its reference. None has traces of a later state.',
   stops: 'everything',
   text: `SELECT 'transaction ' || encode(t.txid, 'hex') AS subject, t.order_id AS of_order, t.wallet_id, t.status, t.attempt,
         t.block_number, encode(t.block_id, 'hex') AS block_id, t.block_at, t.ref_block_number, t.fee_sun
       FROM the_transactions t
      WHERE t.attempt < 1 OR coalesce(length(t.signature) <> 65, t.status NOT IN ('built', 'dropped'))
-        OR t.fee_sun < 0 OR (t.fee_sun IS NOT NULL AND t.block_number IS NULL)
+        OR t.fee_sun < 0 OR (t.fee_sun IS NOT NULL AND t.block_number IS NULL) OR ${HAS_BEEN_FURTHER}
         OR (t.status IN ('included', 'solid') AND NOT coalesce(t.block_at IS NOT NULL AND t.block_number IS NOT NULL
               AND length(t.block_id) = 32, false))
         OR (t.status = 'solid' AND (t.block_number < t.ref_block_number
@@ -62,4 +69,17 @@ const LEG: OrderCheck = {
                OR (l.closed_reason IS NOT NULL AND l.kind <> 'activation' AND NOT ${HAS_ACT}) END)`,
 };
 
-export const ROW_CHECKS: readonly OrderCheck[] = [ENDED, TRANSACTION, LEG];
+/** Compares chain time with chain time, and database time with database time. */
+const LATE: OrderCheck = {
+  check: 'transaction-late',
+  rule: 'I5',
+  says: 'Every transaction is final, dead or dropped an hour after its block or its expiry.',
+  stops: 'nothing',
+  text: `SELECT 'transaction ' || encode(t.txid, 'hex') AS subject, t.order_id AS of_order, t.wallet_id, t.purpose, t.status, t.block_at,
+        t.expires_at, t.created_at
+      FROM the_transactions t CROSS JOIN deposit_cursor c
+     WHERE t.stage = 'open' AND coalesce(t.block_at, t.expires_at) < c.block_at - interval '1 hour'
+       AND t.created_at < clock_timestamp() - interval '1 hour'`,
+};
+
+export const ROW_CHECKS: readonly OrderCheck[] = [ENDED, TRANSACTION, LEG, LATE];

@@ -149,7 +149,7 @@ export const ORDERS: readonly Plant[] = [
   [
     'an order that nobody will look at again',
     [`UPDATE orders SET settled = false WHERE ${RUNNING}`],
-    ['order-extensions', 'order-forgotten'],
+    ['order-extensions', 'order-forgotten', 'order-history'],
     ORDER,
   ],
   [

@@ -41,13 +41,29 @@ export const RESTORED_ORDERS: readonly Plant[] = [
   [
     'a rental that ended without a time',
     [`UPDATE orders SET reclaimed_at = NULL WHERE id = :ended`],
-    ['order-ended'],
+    ['order-ended', 'order-events'],
     ORDER,
   ],
   [
     'a running rental with a time of its end',
     [`UPDATE orders SET reclaimed_at = ends_at ${RUNNING}`],
-    ['order-ended'],
+    ['order-ended', 'order-events'],
+    ORDER,
+  ],
+  [
+    'an order that is due again after it was settled',
+    [`UPDATE orders SET settled = false, next_run_at = now() WHERE id = :ended`],
+    ['order-history'],
+    ORDER,
+  ],
+  [
+    'a rental that runs again after its end, with its leg and transaction',
+    [
+      `UPDATE orders SET reclaimed_at = NULL WHERE id = :ended`,
+      `UPDATE leg SET status = 'active' WHERE order_id = :ended`,
+      `UPDATE chain_tx SET status = 'signed', block_number = NULL, block_id = NULL, block_at = NULL, fee_sun = NULL, sends = 0, sent_at = NULL ${RECLAIM}`,
+    ],
+    ['order-events'],
     ORDER,
   ],
   ['a settled rental that is undone', [`UPDATE orders SET undoing = true ${RUNNING}`], ['order-ended'], ORDER],
@@ -108,7 +124,7 @@ export const RESTORED_LEGS: readonly Plant[] = [
       `UPDATE leg SET status = 'reclaimed', closed_at = active_at + interval '1 minute', closed_reason = 'mine' ${LEG}`,
       `UPDATE orders SET reclaimed_at = delivered_at + interval '1 minute' ${RUNNING}`,
     ],
-    ['leg-shape'],
+    ['leg-shape', 'order-events'],
     OF_LEG,
     { closed_reason: 'mine' },
   ],
@@ -160,7 +176,44 @@ export const RESTORED_LEGS: readonly Plant[] = [
   ],
 ];
 
+/** The end of a rental becomes due again, as if its reclaim was not final. */
+const REOPENED = [
+  `UPDATE orders SET next_run_at = now() WHERE id = :ended`,
+  `UPDATE leg SET status = 'reclaiming' WHERE order_id = :ended`,
+];
+
 export const RESTORED_TRANSACTIONS: readonly Plant[] = [
+  [
+    'on its way again with its block',
+    [...REOPENED, `UPDATE chain_tx SET status = 'sending' ${RECLAIM}`],
+    ['transaction-shape'],
+    TRANSACTION,
+  ],
+  [
+    'unsent again with its signature',
+    [...REOPENED, `UPDATE chain_tx SET status = 'built', block_number = NULL, fee_sun = NULL ${RECLAIM}`],
+    ['transaction-shape'],
+    TRANSACTION,
+  ],
+  [
+    'on its way again with the proof of its death',
+    [
+      ...REOPENED,
+      `UPDATE chain_tx SET status = 'sending', block_number = NULL, fee_sun = NULL, evidence = '{}' ${RECLAIM}`,
+    ],
+    ['transaction-shape'],
+    TRANSACTION,
+  ],
+  [
+    'not final hours after its block',
+    [
+      ...REOPENED,
+      `UPDATE chain_tx SET status = 'included', created_at = created_at - interval '3 hours' ${RECLAIM}`,
+      `INSERT INTO deposit_cursor (block_number, block_id, block_at) VALUES (1, sha256('block'), now() + interval '3 hours')`,
+    ],
+    ['transaction-late'],
+    TRANSACTION,
+  ],
   ['in another block', [`UPDATE chain_tx SET block_id = sha256('x') ${DELEGATE}`], ['transaction-shape'], TRANSACTION],
   [
     'in the next block',

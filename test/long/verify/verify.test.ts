@@ -101,7 +101,7 @@ const HANDS: readonly (readonly [string, string, string, readonly string[]])[] =
     'an order that nobody will look at again',
     `UPDATE orders SET settled = false, next_run_at = NULL WHERE id = 1`,
     `UPDATE orders SET settled = true WHERE id = 1`,
-    ['order-forgotten'],
+    ['order-forgotten', 'order-history'],
   ],
   [
     'a settled order that the log does not say so of',
