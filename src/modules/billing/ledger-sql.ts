@@ -4,8 +4,6 @@ export interface AccountRow {
   readonly balance_credits: bigint;
   readonly is_postpaid: boolean;
   readonly floor_credits: bigint | null;
-  readonly frozen: boolean;
-  readonly daily_cap_credits: bigint | null;
   readonly read_at: Date;
 }
 
@@ -152,7 +150,7 @@ export const SET_LOW_BALANCE = {
   text: `UPDATE credit_account SET low_balance_credits = $2 WHERE project_id = $1 RETURNING project_id`,
 };
 
-const ACCOUNT = 'balance_credits, is_postpaid, floor_credits, frozen, daily_cap_credits, clock_timestamp() AS read_at';
+const ACCOUNT = 'balance_credits, is_postpaid, floor_credits, clock_timestamp() AS read_at';
 
 export const FIND_ACCOUNT = {
   name: 'ledger-find-account',

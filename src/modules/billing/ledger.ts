@@ -26,8 +26,6 @@ export interface Balance {
   readonly terms: BillingTerms;
   /** Credits that may still be charged; undefined = unlimited. Never negative. */
   readonly availableCredits: Credits | undefined;
-  readonly isFrozen: boolean;
-  readonly dailyCapCredits: Credits | undefined;
   /** The database's clock at the read. */
   readonly readAt: Date;
 }
@@ -240,8 +238,6 @@ export class Ledger {
         ? { kind: 'postpaid', debtLimitCredits: floor === null ? undefined : (-floor as Credits) }
         : { kind: 'prepaid' },
       availableCredits: available === undefined ? undefined : ((available < 0n ? 0n : available) as Credits),
-      isFrozen: row.frozen,
-      dailyCapCredits: (row.daily_cap_credits ?? undefined) as Credits | undefined,
       readAt: row.read_at,
     };
   }

@@ -3,6 +3,7 @@ import { usdOfCredits } from '../../domain/conversion.js';
 import { ApiError } from '../../domain/errors.js';
 import type { Credits } from '../../domain/units.js';
 import type { Queryable } from '../../platform/database/database.js';
+import { LEFT_TODAY } from '../../platform/database/spent-today.js';
 import { consoleKeyId } from '../projects/console-key-id.js';
 
 export interface PurchaseLimits {
@@ -17,9 +18,6 @@ export interface PurchaseLimits {
   readonly console_cap: bigint | null;
   readonly console_left: bigint | null;
 }
-
-const LEFT_TODAY = `daily_cap_credits -
-  CASE WHEN spent_on >= (clock_timestamp() AT TIME ZONE 'UTC')::date THEN spent_credits ELSE 0 END`;
 
 const LIMITS = {
   name: 'console_purchase_limits',

@@ -14,6 +14,7 @@ import { depositBody, depositJsonOf } from '../deposits/deposits.dto.js';
 import { DepositTerms } from '../deposits/deposit-terms.js';
 import { EventLog } from '../events/event-log.js';
 import { Database } from '../../platform/database/database.js';
+import { SPENT_TODAY } from '../../platform/database/spent-today.js';
 import { Deposit } from '../../platform/database/entities/deposit.entity.js';
 import type { Reader } from '../../platform/database/replica.js';
 import { money, withoutNull } from './answers.js';
@@ -37,7 +38,7 @@ const FIRST_ENTRY = `(SELECT least(first.created_at, clock_timestamp() - interva
 const BALANCE = {
   name: 'console_balance',
   text: `SELECT a.balance_credits, a.floor_credits, a.is_postpaid, a.frozen, a.low_balance_credits, a.daily_cap_credits,
-      CASE WHEN a.spent_on >= (clock_timestamp() AT TIME ZONE 'UTC')::date THEN a.spent_credits ELSE 0 END AS spent_today,
+      ${SPENT_TODAY} AS spent_today,
       p.spent AS spent, extract(epoch FROM clock_timestamp() - p.since)::bigint AS spent_sec
     FROM credit_account a, LATERAL (
       SELECT coalesce(-sum(credits), 0)::bigint AS spent,

@@ -147,11 +147,14 @@ export const WAITING = {
 
 export type WaitingRow = Pick<DepositRow, 'id' | 'project_id' | 'asset' | 'address'>;
 
+/** The columns of `DepositRow`. */
+export const DEPOSIT_ROW = `id, encode(txid, 'hex') AS txid, kind, place, project_id, address, asset, amount::text, block_at, status, reason, rate_e8`;
+
 /** Locks the deposits $1 of the projects $2 that still wait. Skips rows that others have locked. */
 export const LOCK_WAITING = {
   name: 'lock_waiting_deposits',
-  text: `SELECT id, encode(txid, 'hex') AS txid, kind, place, project_id, address, asset, amount::text, block_at, status, reason, rate_e8
-    FROM deposit WHERE id = ANY ($1::bigint[]) AND project_id = ANY ($2::uuid[])
+  text: `SELECT ${DEPOSIT_ROW} FROM deposit
+    WHERE id = ANY ($1::bigint[]) AND project_id = ANY ($2::uuid[])
      AND status = 'pending' AND reason IN ('no_rate', 'below_peg')
    ORDER BY id FOR UPDATE SKIP LOCKED`,
 };
@@ -179,8 +182,8 @@ export interface BlacklistedRow extends DepositRow {
 
 export const LOCK_ONE = {
   name: 'lock_deposit',
-  text: `SELECT id, encode(txid, 'hex') AS txid, kind, place, project_id, address, asset, amount::text, block_at, status, reason, rate_e8
-    FROM deposit WHERE id = $1 FOR UPDATE`,
+  text: `SELECT ${DEPOSIT_ROW} FROM deposit
+    WHERE id = $1 FOR UPDATE`,
 };
 
 export interface DepositRow {

@@ -1,5 +1,6 @@
 // SQL of small deposits and their sums, with the row types.
 import type { DepositAsset } from '../../domain/deposit-state.js';
+import { DEPOSIT_ROW } from './deposit-sql.js';
 import { KNOWN_BY } from './rate-history.js';
 
 /** $1: project, $2: asset, $3: the reason for which the deposits wait. Each combination has at most one open sum. */
@@ -115,8 +116,8 @@ export interface PassingRow {
 
 export const NEWEST_OF_SUM = {
   name: 'newest_deposit_of_sum',
-  text: `SELECT id, encode(txid, 'hex') AS txid, kind, place, project_id, address, asset, amount::text, block_at, status, reason, rate_e8
-    FROM deposit WHERE sum_id = $1 AND status = 'pending' AND entry_key IS NULL ORDER BY id DESC LIMIT 1 FOR UPDATE SKIP LOCKED`,
+  text: `SELECT ${DEPOSIT_ROW} FROM deposit
+    WHERE sum_id = $1 AND status = 'pending' AND entry_key IS NULL ORDER BY id DESC LIMIT 1 FOR UPDATE SKIP LOCKED`,
 };
 
 /** The sum that is held with the deposit of key $1. */

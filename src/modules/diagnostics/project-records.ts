@@ -1,6 +1,7 @@
 /** Reads the data for a project's check from the database: orders, refusals, money and events. Reads only. */
 import { invariant } from '../../domain/errors.js';
 import type { Database } from '../../platform/database/database.js';
+import { SPENT_TODAY } from '../../platform/database/spent-today.js';
 import { REQUESTS_KEPT_DAYS } from '../requests/retention.js';
 import type { Credits } from '../../domain/units.js';
 
@@ -61,7 +62,7 @@ const REFUSALS = `SELECT status, error, sum(1 + omitted)::int AS count, mode() W
 
 export const MONEY = `SELECT coalesce(-sum(e.credits), 0)::bigint AS spent_credits,
     greatest(1, extract(epoch FROM clock_timestamp() - min(e.created_at)) / 86400)::float8 AS days,
-    (SELECT CASE WHEN spent_on >= (clock_timestamp() AT TIME ZONE 'UTC')::date THEN spent_credits ELSE 0 END
+    (SELECT ${SPENT_TODAY}
        FROM credit_account WHERE project_id = $1) AS spent_today_credits,
     (SELECT address FROM deposit_address WHERE project_id = $1 ORDER BY account DESC LIMIT 1) AS deposit_address,
     (SELECT count(*)::int FROM deposit WHERE project_id = $1 AND status = 'credited') AS deposits

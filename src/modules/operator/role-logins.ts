@@ -14,7 +14,8 @@ export const passwordSetting = (role: AnyRole): string => `DATABASE_PASSWORD_${r
  * Returns the verifier that Postgres stores for a password (RFC 5803): enough to check the password, not to use it. So
  * the password itself is in no statement and in no log of statements.
  */
-function scramVerifier(password: string, salt: Buffer = randomBytes(16)): string {
+function scramVerifier(password: string): string {
+  const salt = randomBytes(16);
   const salted = pbkdf2Sync(password, salt, ITERATIONS, 32, 'sha256');
   const hmac = (text: string): Buffer => createHmac('sha256', salted).update(text).digest();
   const storedKey = createHash('sha256').update(hmac('Client Key')).digest('base64');

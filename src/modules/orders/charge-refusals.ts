@@ -4,6 +4,7 @@ import type { BatchLoader } from '../../platform/support/batch-loader.js';
 import { ApiError } from '../../domain/errors.js';
 import { Database } from '../../platform/database/database.js';
 import { rowsByKey } from '../../platform/database/rows-by-key.js';
+import { LEFT_TODAY } from '../../platform/database/spent-today.js';
 import type { Priced, PurchaseContext } from './purchase.js';
 import { refusalNamed } from './refusals.js';
 
@@ -15,9 +16,6 @@ interface LimitsRow {
   readonly project_left: bigint | null;
   readonly key_left: bigint | null;
 }
-
-const LEFT_TODAY = `daily_cap_credits -
-  CASE WHEN spent_on >= (clock_timestamp() AT TIME ZONE 'UTC')::date THEN spent_credits ELSE 0 END`;
 
 /** $1: projects, $2: their API keys. */
 const FIND_LIMITS = {

@@ -58,9 +58,9 @@ export class SecondFactors {
   }
 
   /** Returns true if the code is right and its step is unused, and marks the step as used. */
-  async use(personId: string, sealed: Buffer, code: string, db: Queryable = this.database): Promise<boolean> {
+  async use(personId: string, sealed: Buffer, code: string): Promise<boolean> {
     const step = this.stepOf(personId, sealed, code);
-    return step !== undefined && (await db.query(USE_STEP, [personId, step.toString()])).length === 1;
+    return step !== undefined && (await this.database.query(USE_STEP, [personId, step.toString()])).length === 1;
   }
 
   /** Returns true if this is one of the person's recovery codes, and deletes it. */

@@ -11,6 +11,7 @@ import { KEYS_PER_DAY, type Scope } from '../../domain/scopes.js';
 import type { Credits } from '../../domain/units.js';
 import { recordAct, type Author } from '../../platform/database/audit-log.js';
 import { Database, type Transaction } from '../../platform/database/database.js';
+import { SPENT_TODAY } from '../../platform/database/spent-today.js';
 import { ApiKey } from '../../platform/database/entities/api-key.entity.js';
 import { addCounts, reseal, secretsIn, type ResealCount } from '../../platform/database/resealing.js';
 import { consoleKeyId } from './console-key-id.js';
@@ -53,7 +54,7 @@ export interface RecentSource {
 }
 
 const VIEW = `SELECT id, project_id, id = project_id AS is_primary, name, scopes, allowed_sources, daily_cap_credits,
-    CASE WHEN spent_on >= (clock_timestamp() AT TIME ZONE 'UTC')::date THEN spent_credits ELSE 0 END AS spent_credits,
+    ${SPENT_TODAY} AS spent_credits,
     created_at, last_used_at, CASE WHEN previous_until > clock_timestamp() THEN previous_until END AS previous_until, revoked_at
   FROM api_key`;
 

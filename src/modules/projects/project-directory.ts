@@ -306,7 +306,6 @@ function unavailable(cause?: unknown): ApiError {
 function recordOf(row: ProjectRow): ProjectRecord {
   return {
     id: row.id,
-    name: row.name,
     isFrozen: row.frozen,
     isTest: row.test,
     signatureSchemes: row.signature_schemes,

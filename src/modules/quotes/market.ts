@@ -35,10 +35,6 @@ import type { SizingFigures } from '../../domain/sizing.js';
 
 export interface MarketState extends ChainState {
   readonly sizing: SizingFigures;
-  /**
-   * The time of the reading by this machine's clock, for display only. `current` judges the age by the monotonic clock.
-   */
-  readonly measuredAtMs: number;
 }
 
 /** A reading takes two or three node requests, and each may be retried at a second node. */
@@ -117,7 +113,7 @@ export class Market implements OnModuleInit, BeforeApplicationShutdown {
         retryAfterSec: refreshSec,
       });
     }
-    return { ...latest.value, sizing: this.sizingFigures(), measuredAtMs: nowMs() - latest.ageMs };
+    return { ...latest.value, sizing: this.sizingFigures() };
   }
 
   /** Seconds since the state was read; infinite before the first reading. */

@@ -6,7 +6,6 @@ const HOUR = 60 * MINUTE;
 const DELAYS_SEC = [
   ...[5, 30, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR],
 ] as const;
-export const ATTEMPTS_MAX = DELAYS_SEC.length + 1;
 const JITTER = 0.2;
 const RETRY_AFTER_SEC_MAX = 24 * HOUR;
 

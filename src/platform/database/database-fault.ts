@@ -21,14 +21,14 @@ interface DatabaseFault {
   readonly remedy: string;
 }
 
-/** Describes a failed connection. `setting` is the name of the setting that holds the URL. */
-export function databaseFaultOf(thrown: unknown, setting = 'DATABASE_URL'): DatabaseFault {
+/** Describes a failed connection. */
+export function databaseFaultOf(thrown: unknown): DatabaseFault {
   const reason = reasonOf(thrown);
   const why = busyReasonOf(thrown);
   if (why === 'full') {
     return {
       code: 'DATABASE_BUSY',
-      problem: `All connections of the database of ${setting} are in use (${reason})`,
+      problem: `All connections of the database of DATABASE_URL are in use (${reason})`,
       remedy:
         'Close unused connections, lower DATABASE_POOL_MAX of the processes, or raise max_connections or the limit of the role or pooler',
     };
@@ -36,15 +36,15 @@ export function databaseFaultOf(thrown: unknown, setting = 'DATABASE_URL'): Data
   if (why === 'starting') {
     return {
       code: 'DATABASE_BUSY',
-      problem: `The database of ${setting} is still starting and accepts no connections (${reason})`,
+      problem: `The database of DATABASE_URL is still starting and accepts no connections (${reason})`,
       remedy: 'Wait until it has started, or check its log',
     };
   }
   const known = KNOWN.find(({ is }) => causesOf(thrown).some(is));
   return {
     code: 'DATABASE_UNAVAILABLE',
-    problem: `The database of ${setting} ${known?.problem ?? 'is unreachable'} (${reason})`,
-    remedy: (known?.remedy ?? 'start it, or correct SETTING').replace('SETTING', setting),
+    problem: `The database of DATABASE_URL ${known?.problem ?? 'is unreachable'} (${reason})`,
+    remedy: known?.remedy ?? 'start it, or correct DATABASE_URL',
   };
 }
 
@@ -81,55 +81,55 @@ const KNOWN: readonly {
   {
     is: withCode('28P01'),
     problem: 'refuses the password',
-    remedy: 'correct user and password in SETTING, or set a new password with `cli migrate roles --login`',
+    remedy: 'correct user and password in DATABASE_URL, or set a new password with `cli migrate roles --login`',
   },
   {
     is: withCode('28000'),
     problem: 'refuses this user',
-    remedy: 'create the login with `cli migrate roles --login`, allow it in pg_hba.conf, or correct SETTING',
+    remedy: 'create the login with `cli migrate roles --login`, allow it in pg_hba.conf, or correct DATABASE_URL',
   },
   {
     is: withCode('3D000'),
     problem: 'does not exist on that server',
-    remedy: 'create it, or correct the name at the end of SETTING',
+    remedy: 'create it, or correct the name at the end of DATABASE_URL',
   },
   {
     is: saying(/unable to (verify the first|get (local )?issuer) certificate|self-signed certificate/),
     problem: 'presents a certificate of an unknown authority',
     remedy:
-      'add the authority’s certificate: `sslrootcert=/path/to/ca.pem` in SETTING (docs/commands.md has the modes of TLS)',
+      'add the authority’s certificate: `sslrootcert=/path/to/ca.pem` in DATABASE_URL (docs/commands.md has the modes of TLS)',
   },
   {
     is: saying(/does not match certificate's altnames/),
     problem: 'presents a certificate of another host',
     remedy:
-      'use the certificate’s host name in SETTING, or `sslmode=require` with `uselibpqcompat=true` (docs/commands.md)',
+      'use the certificate’s host name in DATABASE_URL, or `sslmode=require` with `uselibpqcompat=true` (docs/commands.md)',
   },
   {
     is: saying(/certificate has expired/),
     problem: 'presents an expired certificate',
-    remedy: 'renew the certificate of the server, or the file of `sslrootcert` in SETTING',
+    remedy: 'renew the certificate of the server, or the file of `sslrootcert` in DATABASE_URL',
   },
   {
     is: saying(/does not support SSL/),
     problem: 'does not accept TLS',
-    remedy: 'turn on `ssl` in its server, or remove `sslmode` from SETTING',
+    remedy: 'turn on `ssl` in its server, or remove `sslmode` from DATABASE_URL',
   },
   {
     is: withCode('ECONNREFUSED'),
     problem: 'is unreachable',
-    remedy: 'start it, or correct SETTING',
+    remedy: 'start it, or correct DATABASE_URL',
   },
   {
     is: withCode('ENOTFOUND', 'EAI_AGAIN'),
     problem: 'is unreachable: its host has no address',
-    remedy: 'correct the host in SETTING, or the name server',
+    remedy: 'correct the host in DATABASE_URL, or the name server',
   },
   {
     is: (error) => withCode('ETIMEDOUT')(error) || saying(/timeout (expired|exceeded)|connection timeout/i)(error),
     problem:
       'did not answer in time: it, this machine or the network is overloaded, or a firewall drops the connection',
-    remedy: 'try again later; otherwise check that host and port of SETTING are reachable from here',
+    remedy: 'try again later; otherwise check that host and port of DATABASE_URL are reachable from here',
   },
 ];
 

@@ -63,7 +63,6 @@ async function outcomeOf(work: () => Promise<{ isReplay: boolean }>): Promise<Ou
 async function place(real: Real, request: OrderRequest, key: string | undefined): Promise<Outcome> {
   const project: ProjectRecord = {
     id: real.projectId,
-    name: 'model',
     isFrozen: false,
     isTest: false,
     signatureSchemes: 'either',

@@ -103,12 +103,11 @@ export function answerSchema<T>(members: Members<T>): JsonSchema {
   };
 }
 
-export const integerSchema = (description: string, example: number, extra: JsonSchema = {}): JsonSchema => ({
+export const integerSchema = (description: string, example: number): JsonSchema => ({
   type: 'integer',
   format: 'int64',
   description,
   examples: [example],
-  ...extra,
 });
 export const textSchema = (description: string, example: string, extra: JsonSchema = {}): JsonSchema => ({
   type: 'string',

@@ -47,13 +47,7 @@ export class Site {
     this.pages = new Map([...this.guides, ...this.chapters, ...this.operations].map((page) => [page.name, page]));
   }
 
-  /** The names of all files: the index as '', pages, and each page as Markdown. */
-  names(): string[] {
-    const pages = [...this.pages.keys()];
-    return ['', ...pages, ...pages.map((name) => `${name}.md`), SEARCH_INDEX, LLMS];
-  }
-
-  /** Returns a file of `names()`, or undefined for any other name. */
+  /** Returns the index as '', a page, its Markdown, or another file; undefined for any other name. */
   file(name: string): SiteFile | undefined {
     if (name === '') return { type: HTML, text: this.framed(this.index()) };
     if (name === SEARCH_INDEX) return { type: JSON_TYPE, text: JSON.stringify(this.searchIndex()) };

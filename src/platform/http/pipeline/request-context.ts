@@ -22,7 +22,6 @@ import type { Route } from './routes.js';
 export interface ProjectRecord {
   /** Lower-case UUID. */
   readonly id: string;
-  readonly name: string;
   readonly isFrozen: boolean;
   /** Its orders are played, and not counted (docs/interface.md §32). */
   readonly isTest: boolean;
