@@ -152,6 +152,11 @@ const AGAINST_NODES: readonly PlantedBug[] = [
     ),
   },
   {
+    name: 'nodes that share a solid port count as one source of fees',
+    changes: one('platform/chain/node.ts', 'new URL(options.fullUrl).host;', 'new URL(options.solidUrl).host;'),
+    test: long('quotes/market')('two of three nodes that agree outvote the third'),
+  },
+  {
     name: 'the height that two keys of one provider report puts the others behind',
     changes: one(
       'platform/chain/agreement.ts',

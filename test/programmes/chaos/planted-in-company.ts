@@ -1,6 +1,6 @@
 // Planted bugs through which one party delays or charges another: earlier orders, other projects, a held row in a
 // batch, or a single node's answer.
-import { one, type NamedTest, type PlantedBug } from './planted-bug.js';
+import { one, SCHEMA, type NamedTest, type PlantedBug } from './planted-bug.js';
 
 const inTest = (file: string, title: string): NamedTest => ({ file: `${file}.test.ts`, title });
 
@@ -175,6 +175,31 @@ export const PLANTED_IN_COMPANY: readonly PlantedBug[] = [
     test: inTest(
       'integration/chain/node-connections',
       'reads wait for each other beyond the limit, a broadcast waits for none of them, and all are answered',
+    ),
+  },
+  {
+    name: 'a project has as many look-ups in progress as a quote of another waits for',
+    changes: one('platform/http/pipeline/lookup-queue.ts', 'const BUDGET_SHARE = 0.125;', 'const BUDGET_SHARE = 0.25;'),
+    test: inTest(
+      'long/http/lookup-queue',
+      'a project whose orders cause look-ups all the time, without result, does not hold up those of another',
+    ),
+  },
+  {
+    name: 'a guard asks for the transactions of every new order',
+    changes: one(
+      SCHEMA,
+      `AND (NEW.kept_credits IS NOT NULL OR NEW.status = 'refunded' AND NEW.activation_credits IS NOT NULL) THEN
+    IF NEW.kept_credits`,
+      `THEN
+    NULL;
+  END IF;
+  IF true THEN
+    IF TG_OP = 'UPDATE' AND NEW.kept_credits`,
+    ),
+    test: inTest(
+      'long/orders/orders-outages',
+      'delays neither the purchases of another nor its pages, however slow each page is',
     ),
   },
   {
