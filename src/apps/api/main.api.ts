@@ -16,7 +16,7 @@ import { openAdmin } from '../../platform/observability/admin.js';
 import { createLogger, NestLog } from '../../platform/observability/logger.js';
 import { Metrics } from '../../platform/observability/metrics.js';
 import { createHttpApp, drain, leave, serverOf } from '../../platform/http/pipeline/server.js';
-import { Stopping } from '../../platform/observability/shutdown.js';
+import { closeApp, Stopping } from '../../platform/observability/shutdown.js';
 import { OrderWaits } from '../../modules/orders/order-waits.js';
 import { Sealers } from '../../platform/support/sealers.js';
 import { aboutNodes } from '../../platform/chain/about-nodes.js';
@@ -49,7 +49,7 @@ async function start(): Promise<void> {
     // The admin port answers until the end, so that probes see a stopping process instead of a missing one.
     await sleep(config.http.drainDelaySec * 1000);
     await drain(server, DRAIN_MS);
-    await app.close();
+    await closeApp(app, log);
   });
   await opened(app.listen(config.http.port, config.http.host), { port: 'PORT', host: 'HOST' });
   // Set only now: errors before this point are logged once, by `failStart`.

@@ -14,7 +14,7 @@ import { drain, leave, serverOf } from '../../platform/http/pipeline/server.js';
 import { openAdmin } from '../../platform/observability/admin.js';
 import { createLogger, NestLog } from '../../platform/observability/logger.js';
 import { Metrics } from '../../platform/observability/metrics.js';
-import { Stopping } from '../../platform/observability/shutdown.js';
+import { closeApp, Stopping } from '../../platform/observability/shutdown.js';
 import { Database } from '../../platform/database/database.js';
 import { aboutDatabase, checkRowSecurity, checkUsable } from '../../platform/database/database-checks.js';
 import { watchDatabase } from '../../platform/database/database-gauges.js';
@@ -39,7 +39,7 @@ async function start(): Promise<void> {
     app.get(SessionStreams).endAll();
     leave(server);
     await drain(server, config.stopSec * 1000);
-    await app.close();
+    await closeApp(app, log);
   });
   await opened(app.listen(config.http.port, config.http.host), { port: 'PORT', host: 'HOST' });
   app.useLogger(new NestLog(log));

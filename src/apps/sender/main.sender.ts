@@ -12,7 +12,7 @@ import { readSenderConfig } from '../../platform/config/sender-config.js';
 import { openAdmin } from '../../platform/observability/admin.js';
 import { createLogger } from '../../platform/observability/logger.js';
 import { Metrics } from '../../platform/observability/metrics.js';
-import { Stopping } from '../../platform/observability/shutdown.js';
+import { closeApp, Stopping } from '../../platform/observability/shutdown.js';
 import { SenderModule } from './sender.module.js';
 import { SENDER_PLACES } from '../../modules/sender/crash-places.js';
 import { EndpointWatch } from '../../modules/sender/endpoint-watch.js';
@@ -59,7 +59,7 @@ async function start(): Promise<void> {
   loop.start();
   app.get(EndpointWatch).start();
   log.info({ admin: admin.address() }, 'sending');
-  stopping.onSignal(() => withDeadline(app.close(), config.sender.stopSec * 1000, 'the stop'));
+  stopping.onSignal(() => withDeadline(closeApp(app, log), config.sender.stopSec * 1000, 'the stop'));
 }
 
 start().catch(failStart);

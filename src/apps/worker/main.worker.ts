@@ -23,7 +23,7 @@ import { assertExpiration } from '../../modules/pool/signer-expiration.js';
 import { openAdmin } from '../../platform/observability/admin.js';
 import { createLogger } from '../../platform/observability/logger.js';
 import { Metrics } from '../../platform/observability/metrics.js';
-import { Stopping } from '../../platform/observability/shutdown.js';
+import { closeApp, Stopping } from '../../platform/observability/shutdown.js';
 import { Sealers } from '../../platform/support/sealers.js';
 import { aboutNodes } from '../../platform/chain/about-nodes.js';
 import { Signer } from '../../platform/chain/keys.js';
@@ -96,7 +96,7 @@ async function start(): Promise<void> {
   app.get(TestOrders).start();
   log.info({ admin: admin.address() }, 'working');
   // Work that does not finish in time is cut off by the process's end, as in a crash.
-  stopping.onSignal(() => withDeadline(app.close(), config.worker.stopSec * 1000, 'the stop'));
+  stopping.onSignal(() => withDeadline(closeApp(app, log), config.worker.stopSec * 1000, 'the stop'));
 }
 
 start().catch(failStart);

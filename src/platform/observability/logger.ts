@@ -100,7 +100,7 @@ function stdout(): DestinationStream {
 
 /** Writes Nest's own lines (start-up, module faults) to the same log. */
 export class NestLog implements LoggerService {
-  constructor(private readonly target: Log) {}
+  constructor(protected readonly target: Log) {}
 
   log(message: unknown, ...rest: unknown[]): void {
     this.target.debug(context(rest), lineOf(message));

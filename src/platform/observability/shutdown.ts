@@ -2,8 +2,9 @@
  * Ends the process: the first SIGTERM or SIGINT begins the stop, further signals change nothing, and the process ends
  * with the stop. Created before anything else, since a signal without a listener has no effect on process 1.
  */
+import type { INestApplicationContext } from '@nestjs/common';
 import { DeadlineError } from '../support/clock.js';
-import type { Log } from './logger.js';
+import { type Log, NestLog } from './logger.js';
 
 export class Stopping {
   private hasBegun = false;
@@ -54,5 +55,32 @@ export class Stopping {
     }
     this.log.error({ err: error }, 'failed to stop cleanly');
     process.exit(1);
+  }
+}
+
+/**
+ * Closes the application and runs all its shutdown hooks. Logs each hook's error and then rejects: `app.close()` of Nest
+ * 12 resolves, and hands the errors to Nest's logger alone.
+ */
+export async function closeApp(app: INestApplicationContext, log: Log): Promise<void> {
+  const hooks = new HookLog(log);
+  app.useLogger(hooks);
+  await app.close();
+  const { failures } = hooks;
+  if (failures > 0) throw new Error(`${failures.toString()} shutdown hook${failures === 1 ? '' : 's'} failed`);
+}
+
+/** Counts the errors of shutdown hooks among Nest's lines. */
+class HookLog extends NestLog {
+  failures = 0;
+
+  override error(message: unknown, ...rest: unknown[]): void {
+    // Nest logs a hook's error with its stack alone, and any other error with a context behind the stack.
+    if (rest.length > 1) {
+      super.error(message, ...rest);
+      return;
+    }
+    this.failures += 1;
+    this.target.error({ err: message }, 'failed to run a shutdown hook');
   }
 }
