@@ -15,8 +15,10 @@ import { Database, type Queryable } from '../../platform/database/database.js';
 import { holdNumbering } from './numbering-lock.js';
 import { renderEvent, type OrderTerms, type WrittenEvent } from './payload.js';
 
-/** Events per batch; their payloads have a few megabytes. */
+/** Events per batch. */
 const BATCH = 500;
+/** Bounds a batch of large payloads, so that its statement stays far below its time limit. */
+const PAYLOAD_CHARS_MAX = 4_000_000;
 /** Longest wait of an event for its position. A batch costs the same statements for one event as for many. */
 const EVERY_MS = 100;
 /** Pause if more events wait than fit in a batch, so that other sessions can write. */
@@ -130,6 +132,8 @@ export class Numberer extends RepeatedTask {
   private markReadAtMs = Number.NEGATIVE_INFINITY;
   /** True after a batch: the next events are taken without asking first whether there are any. */
   private isBusy = false;
+  /** True if the last batch was full, so that more events may wait. */
+  private isFull = false;
 
   constructor(
     private readonly database: Database,
@@ -156,13 +160,14 @@ export class Numberer extends RepeatedTask {
     if (!(this.isBusy || (await this.hasWork())) || this.repeater.isEnding) return EVERY_MS;
     const numbered = await this.numberBatch();
     // A full batch leaves an age that only the question reads.
-    this.isBusy = numbered > 0 && numbered < BATCH;
+    this.isBusy = numbered > 0 && !this.isFull;
     if (this.isBusy) this.noteAge(0);
-    return numbered >= BATCH ? BUSY_MS : EVERY_MS;
+    return this.isFull ? BUSY_MS : EVERY_MS;
   }
 
   /** Numbers the next events, all or none. Returns their number; 0 while another worker numbers. */
   async numberBatch(): Promise<number> {
+    this.isFull = false;
     const numbered = await this.database.transaction(async (tx) => {
       if (!(await holdNumbering(tx))) return 0;
       const taken = await takeEvents(tx);
@@ -175,7 +180,8 @@ export class Numberer extends RepeatedTask {
       const projects = [...given.last].sort(([a], [b]) => (a < b ? -1 : 1));
       const positions = [projects.map(([id]) => id), projects.map(([, position]) => position)];
       await tx.query(NUMBER, [given.ids, given.positions, given.payloads, ...positions]);
-      return restarted + events.length;
+      this.isFull = events.length >= BATCH || given.ids.length < events.length;
+      return restarted + given.ids.length;
     });
     this.numberedCounter.inc(numbered);
     return numbered;
@@ -227,15 +233,22 @@ export class Numberer extends RepeatedTask {
     return logs.length;
   }
 
-  /** Computes positions and payloads for a batch in id order, and the last position of each project. */
+  /**
+   * Computes positions and payloads for a batch in id order, and the last position of each project. Leaves the events
+   * whose payloads exceed the bound to the next batch.
+   */
   private assignPositions(taken: readonly TakenEvent[]): NumberedBatch {
     const given: NumberedBatch = { ids: [], positions: [], payloads: [], last: new Map() };
+    let chars = 0;
     for (const event of taken) {
       const position = (given.last.get(event.project_id) ?? event.last_position) + 1n;
+      const payload = this.render(event, position);
+      chars += payload.length;
+      if (chars > PAYLOAD_CHARS_MAX && given.ids.length > 0) break;
       given.last.set(event.project_id, position);
       given.ids.push(event.id);
       given.positions.push(position);
-      given.payloads.push(this.render(event, position));
+      given.payloads.push(payload);
     }
     return given;
   }

@@ -31,6 +31,14 @@ export const PLANTED_EVENTS: readonly PlantedBug[] = [
     test: events('reads only the wanted types, and the position passes the others'),
   },
   {
+    name: 'a batch of large events is one statement of any size',
+    changes: one(NUMBERER, 'chars > PAYLOAD_CHARS_MAX', 'false'),
+    test: {
+      file: 'integration/events/large-events.test.ts',
+      title: 'numbers events of ten megabytes in several batches, and one that exceeds a batch alone',
+    },
+  },
+  {
     name: 'the position of an event is taken from a sequence',
     changes: one(NUMBERER, NEXT_POSITION, 'event.id'),
     test: LATE,
