@@ -25,7 +25,7 @@ export default {
     { ...withServers, displayName: 'integration', roots: inFolders('integration', 'devnet', 'programmes') },
     // Starts whole services, kills them, runs a node's bad days or walks through the pages of docs/.
     { ...withServers, displayName: 'long', roots: inFolders('long') },
-    // Needs the whole machine: a real browser against real processes.
+    // A real browser against real processes: one file at a time.
     { ...withServers, displayName: 'console', roots: inFolders('console') },
   ],
   testSequencer: '<rootDir>/test/setup/sequencer.mjs',

@@ -64,8 +64,8 @@ export function lost(thrown: unknown, requestId: string): Failure {
 }
 
 /**
- * Returns the failure for a success status with a body that does not answer this request. The body was cut short, or a proxy
- * answered instead of the service or mixed up two responses.
+ * Returns the failure for a success status with a body that does not answer this request. The body was cut short, or a
+ * proxy answered instead of the service or mixed up two responses.
  */
 export function unreadable({ status, headers }: Pick<Received, 'status' | 'headers'>, requestId: string): Failure {
   const type = headers.get('content-type') ?? 'without a type';

@@ -1,6 +1,6 @@
 /**
- * Marks auto-delegations when their address called a contract: in the blocks that this worker follows at the head, and again
- * in the solid blocks. The solid blocks show uses that were missed at the head, because no worker ran or the block
+ * Marks auto-delegations when their address called a contract: in the blocks that this worker follows at the head, and
+ * again in the solid blocks. The solid blocks show uses that were missed at the head, because no worker ran or the block
  * could not be read whole. A block costs one statement over its callers, regardless of the number of auto-delegations.
  */
 import { Injectable } from '@nestjs/common';
