@@ -36,7 +36,6 @@ const plain = (comment) =>
     .replaceAll(/\s+/g, ' ')
     .trim();
 
-let hasFailed = false;
 for (const folder of FOLDERS.filter((name) => existsSync(join(root, name)))) {
   let words = 0;
   const found = new Map();
@@ -45,7 +44,7 @@ for (const folder of FOLDERS.filter((name) => existsSync(join(root, name)))) {
     for (const comment of text.match(path.endsWith('.sql') ? SQL_COMMENT : COMMENT) ?? []) {
       const sentence = plain(comment);
       if (IS_QUESTION.test(sentence)) {
-        hasFailed = true;
+        process.exitCode = 1;
         console.log(`${path}: a comment is an indirect question: ${sentence.slice(0, 60)}`);
       }
       const says = sentence.toLowerCase();
@@ -57,9 +56,8 @@ for (const folder of FOLDERS.filter((name) => existsSync(join(root, name)))) {
   const total = [...found.values()].reduce((sum, count) => sum + count, 0);
   const rate = words === 0 ? 0 : (1000 * total) / words;
   if (rate <= PER_THOUSAND_MAX) continue;
-  hasFailed = true;
+  process.exitCode = 1;
   console.log(`${folder}: ${rate.toFixed(1)} dialect words per 1,000 in comments, at most ${String(PER_THOUSAND_MAX)}`);
   const most = [...found].sort((a, b) => b[1] - a[1]).slice(0, 10);
   for (const [path, count] of most) console.log(`  ${String(count).padStart(4)}  ${path}`);
 }
-process.exitCode = hasFailed ? 1 : 0;

@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 
 const AT_ONCE = 2;
 const COMMANDS = {
-  lint: ['eslint . --cache --cache-location .cache/eslint'],
-  types: ['tsc -p tsconfig.json', 'tsc -p packages/console'],
+  // Reports the compiler's errors too.
+  lint: ['oxlint'],
   format: ['prettier --check --cache --cache-location .cache/prettier --log-level warn .'],
   deps: ['depcruise src packages test --config .dependency-cruiser.cjs'],
   unused: ['knip --no-progress'],

@@ -38,7 +38,7 @@ export function divHalfUp(dividend: bigint, divisor: bigint): bigint {
 
 /** Returns a JSON integer. Beyond 2^53−1 it is a bug, never a rounding (docs/interface.md §1). */
 export function toJsonInteger(value: bigint): number {
-  // eslint-disable-next-line no-restricted-syntax -- the one place where money becomes JSON, checked in the next line
+  // oxlint-disable-next-line ban/float -- the one place where money becomes JSON, checked in the next line
   const number = Number(value);
   invariant(Number.isSafeInteger(number), 'an amount fits a JSON integer');
   return number;

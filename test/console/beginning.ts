@@ -71,7 +71,7 @@ export function beginning(at: () => ConsoleCluster, see: (view: View) => View): 
   });
 
   it('shows the first delivery block by block, up to the savings and the receipt', async () => {
-    const { service: service, merchant } = at();
+    const { service, merchant } = at();
     const made = await service.cli('project', 'create', '--name', 'First steps', '--credits', '100000000');
     const id = String(made['merchant']);
     const account = await at().signUp('merchant', 'owner', 'first@steps.example', id);

@@ -12,7 +12,7 @@ export function hostile(at: () => ConsoleCluster, see: (view: View) => View): vo
     (await page.locator('body[data-owned], img[src=x], a[href^="javascript:"], main script').count()) > 0;
 
   it('markup in every name is shown as it was written, and none of it runs', async () => {
-    const { service: service, signUp, merchant, operator, admin, api } = at();
+    const { service, signUp, merchant, operator, admin, api } = at();
     const made = await service.cli('project', 'create', '--name', MARKUP, '--credits', '100000000');
     const id = String(made['merchant']);
     const account = await signUp('merchant', 'owner', 'hostile@acme.example', id);

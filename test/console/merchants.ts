@@ -126,7 +126,7 @@ export function merchants(at: () => ConsoleCluster, see: (view: View) => View): 
     const address = (await page.locator('.deposit-address-text').innerText()).replaceAll(/\s/g, '');
     expect(address).toMatch(/^T\w{33}$/);
     expect(await view.axe()).toEqual([]);
-    const { service: service } = at();
+    const { service } = at();
     await service.wallet.transferToken(service.token, service.accounts[0]!, address, 150_000_000n, FEE_LIMIT_SUN);
     await page.getByRole('table').getByText('150.00 USDT').waitFor({ timeout: ARRIVAL_LIMIT_MS });
     await page.getByRole('table').getByText('Credited', { exact: true }).last().waitFor({ timeout: ARRIVAL_LIMIT_MS });

@@ -46,7 +46,7 @@ export function outside(at: () => ConsoleCluster, see: (view: View) => View): vo
   it(
     'a translated page goes on showing changes',
     async () => {
-      const { client, service: service } = at();
+      const { client, service } = at();
       const home = await asOwner('');
       const key = `translated-${randomUUID()}`;
       const receiver = service.accounts[2]?.address ?? '';

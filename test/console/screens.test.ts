@@ -49,7 +49,7 @@ async function refuseOne(): Promise<void> {
 
 /** Creates a supplied address, one that waits for its account, and one that an owner has paused. */
 async function keepSupplied(): Promise<void> {
-  const { client, service: service, database, project } = cluster;
+  const { client, service, database, project } = cluster;
   const terms = { keep_energy: 65_000, daily_cap_credits: 50_000_000 };
   const [, supplied, stopped] = service.accounts;
   await client.autoDelegations.set(supplied!.address, terms);

@@ -78,7 +78,7 @@ export const SCREENS: readonly Screen[] = [
   },
   {
     name: 'auto-delegation',
-    url: ({ merchant, project, service: service }) =>
+    url: ({ merchant, project, service }) =>
       `${merchant}/p/${project.id}/auto-delegation/${service.accounts[1]?.address ?? ''}`,
     as: owner,
     ready: text('Usable energy'),
@@ -158,7 +158,7 @@ export const SCREENS: readonly Screen[] = [
   },
   {
     name: 'search',
-    url: ({ merchant, project, service: service }) =>
+    url: ({ merchant, project, service }) =>
       `${merchant}/p/${project.id}/search?q=${service.accounts[2]?.address ?? ''}`,
     as: owner,
     ready: table,

@@ -171,7 +171,7 @@ export function settings(at: () => ConsoleCluster, see: (view: View) => View): v
   });
 
   it('an order’s page shows how often its request was repeated, and what its receiver could use', async () => {
-    const { client, service: service } = at();
+    const { client, service } = at();
     const key = 'asked-again';
     await at().order(key, 'delivered');
     const body = { receive_address: service.accounts[2]?.address ?? '', energy: 65_000, duration_sec: 3600 };

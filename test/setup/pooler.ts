@@ -74,7 +74,14 @@ export async function startCrowdedPooler(adminUrl: string, logins: Logins): Prom
   const pooler = await startPooler(adminUrl, logins);
   try {
     const crowd = await startCrowd(pooledUrl(adminUrl, pooler.port));
-    return { ...pooler, stop: () => crowd.stop().finally(() => pooler.stop()) };
+    const stop = async () => {
+      try {
+        await crowd.stop();
+      } finally {
+        await pooler.stop();
+      }
+    };
+    return { ...pooler, stop };
   } catch (error) {
     await pooler.stop();
     throw error;

@@ -80,7 +80,7 @@ export function isOfType(headers: Headers, type: string): boolean {
 
 /** Returns the failure for a response with a status other than 2xx. */
 export function refused({ url, status, headers, text }: Received, requestId: string): Failure {
-  const body = bodyOf(text) as Partial<Api.Error> | undefined;
+  const body: Partial<Api.Error> | undefined = bodyOf(text);
   const isOwn = body?.ok === false && body.error !== undefined;
   const code = isOwn ? body.error : `HTTP_${status.toString()}`;
   const error = new ApiError(status, code, isOwn ? (body.msg ?? '') : foreignText(status, headers), {

@@ -92,10 +92,12 @@ export class SmallDeposits {
 
   private async judgeSum(tx: Transaction, batch: DepositBatch, owner: SumOwner, sumId: bigint): Promise<void> {
     const row = await lockNewest(tx, sumId);
-    if (row === undefined || row.rate_e8 === null) return;
+    if (row === undefined) return;
+    const rateE8 = row.rate_e8;
+    if (rateE8 === null) return;
     const candidate = { ...candidateOf(row), isAgreed: owner.isAgreed };
-    await batch.smallSums.subtract(owner, { amount: candidate.amount, worth: candidate.amount * row.rate_e8 });
-    const decision = await this.depositJudge.judgeWithSum(tx, batch, candidate, row.rate_e8);
+    await batch.smallSums.subtract(owner, { amount: candidate.amount, worth: candidate.amount * rateE8 });
+    const decision = await this.depositJudge.judgeWithSum(tx, batch, candidate, rateE8);
     if (decision.status === 'pending') return;
     await this.depositJudge.enterInLedger(tx, batch, { candidate, decision, author: CHAIN });
     await writeDecision(tx, row.id, decision);

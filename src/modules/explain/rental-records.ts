@@ -129,8 +129,8 @@ function placesOf(leg: Leg, transactions: readonly ChainTx[]): Omit<DelegationRe
 }
 
 function placeOf(transaction: ChainTx | undefined): DelegationRecord['begun'] {
-  if (transaction === undefined || transaction.blockNumber === null || !IN_BLOCK.has(transaction.status)) {
-    return undefined;
-  }
-  return { blockNumber: Number(transaction.blockNumber), txid: transaction.txid.toString('hex') };
+  if (transaction === undefined) return undefined;
+  const { blockNumber, status, txid } = transaction;
+  if (blockNumber === null || !IN_BLOCK.has(status)) return undefined;
+  return { blockNumber: Number(blockNumber), txid: txid.toString('hex') };
 }

@@ -253,7 +253,7 @@ function textOf(bytes: Buffer): string {
     bytes
       .subarray(0, KEPT_BYTES)
       .toString('utf8')
-      // eslint-disable-next-line no-control-regex -- what a receiver sends is shown to people
+      // oxlint-disable-next-line no-control-regex -- what a receiver sends is shown to people
       .replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, ' ')
   );
 }

@@ -57,7 +57,11 @@ async function withMigrations<T>(
       const [row] = (await runner.query(SESSION_ID)) as { pid: number }[];
       return row?.pid ?? 0;
     });
-    await assertOwnSessions(asks, 'migrations need').finally(() => beside.release());
+    try {
+      await assertOwnSessions(asks, 'migrations need');
+    } finally {
+      await beside.release();
+    }
     await lock.query('SET lock_timeout = 0');
     await lock.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
     return await work(source);

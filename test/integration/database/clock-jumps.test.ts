@@ -99,7 +99,11 @@ describe.each(STEPS)('a clock %s ahead', (by) => {
   it('destroys nothing in a process that starts after the jump', async () => {
     await step(by);
     const late = await openAsOwner(fixture.env['DATABASE_URL']!);
-    await clean(late).finally(() => late.source.destroy());
+    try {
+      await clean(late);
+    } finally {
+      await late.source.destroy();
+    }
     expect(await kept()).toEqual(ALL);
   });
 
@@ -116,7 +120,11 @@ describe.each(STEPS)('a clock %s ahead', (by) => {
     expect((await clock.read()).doubt).toBe('jumped');
     expect((await watch.checkClock()).jumpedSec).toBeGreaterThan(3000);
     const late = await openAsOwner(fixture.env['DATABASE_URL']!);
-    await clean(late).finally(() => late.source.destroy());
+    try {
+      await clean(late);
+    } finally {
+      await late.source.destroy();
+    }
     expect(await kept()).toEqual(ALL);
   });
 });

@@ -136,7 +136,11 @@ it('a webhook that has failed for minutes is not disabled by a clock that stays 
   jest.spyOn(Date, 'now').mockImplementation(() => real() + ahead);
   const database = await openAsOwner(fixtureDatabaseUrl());
   const watch = new EndpointWatch(database, { deliveriesDays: 30 } as SenderConfig, new Metrics(), openLog('silent'));
-  await watch.runTasks().finally(() => database.source.destroy());
+  try {
+    await watch.runTasks();
+  } finally {
+    await database.source.destroy();
+  }
   const [row] = await api.database.query(
     `SELECT disabled_at IS NULL AS enabled, failing_told_at IS NOT NULL AS told FROM webhook_endpoint WHERE id = $1`,
     [id],

@@ -118,7 +118,7 @@ it('records the price that each change replaced, for a new row too', async () =>
 
 it('says the state that a project or a wallet has after an opposite command', async () => {
   const merchant = await newProject();
-  // eslint-disable-next-line @typescript-eslint/unbound-method -- called with its own `this` below
+  // oxlint-disable-next-line typescript/unbound-method -- called with its own `this` below
   const { setFrozen } = Ledger.prototype;
   const opposite = jest.spyOn(Ledger.prototype, 'setFrozen').mockImplementation(async function (
     this: Ledger,

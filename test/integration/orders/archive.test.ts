@@ -198,10 +198,11 @@ describe('the archive', () => {
         await client.query('SET LOCAL session_replication_role = replica');
         await client.query(change, [id.toString()]);
         await client.query('SET LOCAL session_replication_role = origin');
-        const { rowCount } = await client
-          .query('DELETE FROM open_leg WHERE order_id = $1', [id.toString()])
-          .finally(() => client.query('ROLLBACK'));
-        return rowCount;
+        try {
+          return (await client.query('DELETE FROM open_leg WHERE order_id = $1', [id.toString()])).rowCount;
+        } finally {
+          await client.query('ROLLBACK');
+        }
       });
     await expect(
       moved("UPDATE open_leg SET changed_at = changed_at + interval '1 second' WHERE order_id = $1"),

@@ -71,7 +71,11 @@ it('repeats a search that no node answered at the next check', async () => {
       ? true
       : undefined;
   };
-  await until(isUnsearched, 20_000, 'a pass that could not search').finally(() => fixture.clearFault(rule));
+  try {
+    await until(isUnsearched, 20_000, 'a pass that could not search');
+  } finally {
+    await fixture.clearFault(rule);
+  }
   const before = await searched();
   const goesOn = async (): Promise<true | undefined> => {
     await fixture.look();

@@ -202,10 +202,12 @@ it.each(EACH)(
       ...{ lateMs: 1500, seed: 11 },
     });
     const before = await count();
-    const said = await run(system, 'shop', {
-      code: SHOP,
-      env: { RECEIVER: receiverOf(system), BASE_URL: proxy.baseUrl },
-    }).finally(() => proxy.close());
+    let said: string;
+    try {
+      said = await run(system, 'shop', { code: SHOP, env: { RECEIVER: receiverOf(system), BASE_URL: proxy.baseUrl } });
+    } finally {
+      await proxy.close();
+    }
     const { orders, unknown } = JSON.parse(said) as { orders: number; unknown: number };
     expect(FAULTS.filter((fault) => !proxy.happened.has(fault))).toEqual([]);
     expect(unknown).toBeGreaterThan(0);

@@ -167,7 +167,7 @@ export interface Loaded {
 
 /** Loads the data set. `cluster` already has some projects and DEPOSIT_XPUB; only the API may run on it. */
 export async function loadConsoles(cluster: BenchCluster, orders = ORDERS): Promise<Loaded> {
-  const { database, service: service } = cluster;
+  const { database, service } = cluster;
   const receivers = Array.from({ length: RECEIVERS }, (_, index) =>
     addressFromBytes(
       Buffer.concat([

@@ -20,7 +20,7 @@ const SEARCHES_MAX = 1000;
  * `archived` of them go to the archive.
  */
 export async function loadEnded(cluster: BenchCluster, count: number, archived: number): Promise<void> {
-  const { database, service: service } = cluster;
+  const { database, service } = cluster;
   const wallets = await database.query<{ id: number; address: string; role: string }>(
     `SELECT id, address, role FROM pool_wallet ORDER BY id`,
   );

@@ -168,7 +168,7 @@ export class HttpRows {
   /** Measures the reference of the order rows against the database alone. Returns nothing without pgbench. */
   async limitOfOrders(): Promise<Row[]> {
     if (!(await hasPgbench())) return [];
-    const { cluster: cluster, amountSun } = this;
+    const { cluster, amountSun } = this;
     const orders = {
       databaseUrl: cluster.service.databaseUrl,
       projects: cluster.tenants.map((tenant) => tenant.id),

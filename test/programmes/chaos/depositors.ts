@@ -51,7 +51,7 @@ export class Depositors {
 
   /** Pays until the signal aborts: amounts above the minimum, amounts below it, and tokens. */
   async keepPaying(signal: AbortSignal): Promise<void> {
-    const { service: service, directWallet: directWallet } = this;
+    const { service, directWallet } = this;
     for (let turn = 0; !signal.aborted; turn += 1) {
       const place = this.places[turn % this.places.length]!;
       const body = { owner_address: service.bank.address, to_address: place.address };

@@ -43,7 +43,7 @@ export async function failureWith(bug: PlantedBug, { file, title }: NamedTest): 
     if (ran.length === 0) throw new Error(testResults[0]?.message ?? 'no test of that title');
     const failed = ran.find(({ status }) => status === 'failed');
     if (failed === undefined) return undefined;
-    // eslint-disable-next-line no-control-regex -- Jest colours what it says
+    // oxlint-disable-next-line no-control-regex -- Jest colours what it says
     const plain = (failed.failureMessages[0] ?? '').replaceAll(/\u001b\[\d+m/g, '').replaceAll(/\s+/g, ' ');
     return `test "${failed.fullName}": ${plain.slice(0, 120)}`;
   } finally {

@@ -174,7 +174,7 @@ async function takeBandwidth(
   lastsMs: number,
   over: AbortSignal,
 ): Promise<number> {
-  const { directWallet: directWallet, service: service } = cluster;
+  const { directWallet, service } = cluster;
   const wallet = walletOf(cluster, fault);
   const owner_address = wallet.address;
   const accountOf = async (): Promise<{ balance: number; staked: number }> => {

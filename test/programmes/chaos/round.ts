@@ -105,7 +105,7 @@ class Round {
   }
 
   async play(): Promise<RoundOutcome> {
-    const { cluster: cluster, options } = this;
+    const { cluster, options } = this;
     // Every waiting task listens for the end.
     setMaxListeners(0, this.over.signal);
     options.log('plan', JSON.stringify(options.plan));
@@ -172,7 +172,7 @@ class Round {
   }
 
   private async judgeOverlaps(): Promise<void> {
-    const { cluster: cluster, options } = this;
+    const { cluster, options } = this;
     if (options.hasOverlaps !== true) return;
     for (const wrong of await cluster.overlapping.violations(this.overlaps, options.healLimitMs))
       this.violations.push(`usable energy: ${wrong}`);

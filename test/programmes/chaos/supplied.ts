@@ -67,7 +67,7 @@ export class Supplied {
 
   /** The users send a token in turn until the signal aborts. */
   async keepUsing(signal: AbortSignal): Promise<void> {
-    const { service: service, directWallet: directWallet } = this;
+    const { service, directWallet } = this;
     for (let turn = 0; !signal.aborted; turn += 1) {
       const user = this.users[turn % this.users.length]!;
       // A fork may drop it, or revert its reference block.

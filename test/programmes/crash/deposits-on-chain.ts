@@ -71,7 +71,7 @@ export class DepositsOnChain {
    * blocks.
    */
   async keepPaying(signal: AbortSignal): Promise<void> {
-    const { service: service } = this.cluster;
+    const { service } = this.cluster;
     const trx = (place: DepositPlace, amount: number) =>
       service.wallet.send(
         'createtransaction',
@@ -100,7 +100,7 @@ export class DepositsOnChain {
 
   /** Lets an unharmed worker read to the end, then compares with the chain. */
   async finish(limitMs: number): Promise<void> {
-    const { service: service } = this.cluster;
+    const { service } = this.cluster;
     await this.freeTurn();
     const worker = await service.startWorker();
     const deadline = performance.now() + limitMs;

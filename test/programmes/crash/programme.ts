@@ -57,7 +57,7 @@ class Programme {
   ) {}
 
   async run(): Promise<Outcome> {
-    const { cluster: cluster, options } = this;
+    const { cluster, options } = this;
     const rounds = Array.from({ length: options.times }, (_, round) =>
       options.points.map((point) => ({ point, round })),
     ).flat();

@@ -56,7 +56,7 @@ export async function testOrderProgramme(options: TaskOptions<TestOrderPoint>): 
   }
 }
 
-async function testMerchant({ service: service, merchant }: CrashCluster): Promise<Merchant> {
+async function testMerchant({ service, merchant }: CrashCluster): Promise<Merchant> {
   const made = await service.cli('project', 'create', '--test', '--name', 'Crash', '--credits', CREDITS.toString());
   return new Merchant(merchant.baseUrl, String(made['merchant']), String(made['api_key']));
 }

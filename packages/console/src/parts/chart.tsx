@@ -67,7 +67,7 @@ export function Chart({ says, labels, drawn, format }: ChartProps) {
 }
 
 function dataOf(labels: readonly string[], drawn: readonly Drawn[]): uPlot.AlignedData {
-  // eslint-disable-next-line no-restricted-syntax -- where a point is drawn is no amount
+  // oxlint-disable-next-line ban/float -- where a point is drawn is no amount
   const placed = (value: number | string): number => Number(value);
   return [labels.map((_, index) => index), ...drawn.map(({ values }) => values.map(placed))];
 }

@@ -5,7 +5,7 @@ import { Parameter } from './member-rules.js';
 export const LIMIT_DEFAULT = 20;
 
 /** Base class of every query of the API. */
-// eslint-disable-next-line @typescript-eslint/no-extraneous-class -- by it the pipe knows queries from bodies
+// oxlint-disable-next-line typescript/no-extraneous-class -- by it the pipe knows queries from bodies
 export abstract class Query {}
 
 /** The query of a list. */
