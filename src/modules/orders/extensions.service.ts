@@ -11,14 +11,13 @@ import { priceAddedTime } from '../quotes/bandwidth-price.js';
 import { QuotesService } from '../quotes/quotes.service.js';
 import { Database, isRefusal } from '../../platform/database/database.js';
 import { EXTEND, type AddedTime, type ExtensionPurchase, type PricedExtension } from './extend-statement.js';
-import { ChargeRefusals } from './charge-refusals.js';
 import type { OrderAnswer } from './order-answers.js';
 import { OrdersByKey, type KeyedOrderRow } from './order-rows.js';
 import { orderBody } from './orders.dto.js';
 import { PurchaseOutcomes } from './purchase-outcomes.js';
 import { PurchaseQueue } from './purchase-queue.js';
 import type { PurchaseContext } from './purchase.js';
-import { keyReused, pricingRefusal, refusalNamed } from './refusals.js';
+import { ChargeRefusals, keyReused, pricingRefusal, refusalNamed } from './refusals.js';
 import { requestHash } from './request-hash.js';
 import { StatementRepeater } from './statement-repeater.js';
 

@@ -6,11 +6,10 @@ import { Injectable } from '@nestjs/common';
 import { invariant, messageOf } from '../../domain/errors.js';
 import { Database, isRefusal } from '../../platform/database/database.js';
 import { acceptOrder, type AcceptRow } from './accept-statement.js';
-import { ChargeRefusals } from './charge-refusals.js';
 import { OrdersByKey, type OrderRow } from './order-rows.js';
 import type { Accepted, OrderTerms, PricedOrder, Purchase } from './purchase.js';
 import { RefusalThrottle } from './refusal-throttle.js';
-import { keyReused } from './refusals.js';
+import { ChargeRefusals, keyReused } from './refusals.js';
 import { StatementRepeater, type KnownOutcome } from './statement-repeater.js';
 
 export interface Committed extends Accepted {

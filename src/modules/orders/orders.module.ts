@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { BillingModule } from '../billing/billing.module.js';
 import { QuotesModule } from '../quotes/quotes.module.js';
 import { ActivationTerms } from './activation-terms.js';
-import { ChargeRefusals } from './charge-refusals.js';
+import { ChargeRefusals } from './refusals.js';
 import { ExtensionsController } from './extensions.controller.js';
 import { ExtensionsService } from './extensions.service.js';
 import { KeyCache } from './key-cache.js';

@@ -8,7 +8,7 @@ import { BatchLoader } from '../../platform/support/batch-loader.js';
 import { monotonicMs, withDeadline } from '../../platform/support/clock.js';
 import { Database } from '../../platform/database/database.js';
 import { LOCK_WAIT_MS } from '../../platform/database/refusals.js';
-import { ChargeRefusals } from './charge-refusals.js';
+import { ChargeRefusals } from './refusals.js';
 import type { PricedOrder, Purchase } from './purchase.js';
 
 /** This long after its last known refusal, a key's orders wait for their turns directly again. */

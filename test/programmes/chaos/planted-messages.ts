@@ -6,12 +6,12 @@ const terms = (title: string): NamedTest => ({ file: 'integration/orders/orders-
 export const PLANTED_MESSAGES: readonly PlantedBug[] = [
   {
     name: 'a refused charge tells the balance instead of what the debt limit leaves',
-    changes: one('modules/orders/charge-refusals.ts', 'available: balance - floor', 'available: balance'),
+    changes: one('modules/orders/refusals.ts', 'available: balance - floor', 'available: balance'),
     test: terms('says what a debt limit leaves'),
   },
   {
     name: 'a refused charge tells the cap of the project in place of the key’s',
-    changes: one('modules/orders/charge-refusals.ts', 'ofProject !== null && ofProject < needed', 'ofProject !== null'),
+    changes: one('modules/orders/refusals.ts', 'ofProject !== null && ofProject < needed', 'ofProject !== null'),
     test: terms('says what the daily cap of the project or of the key leaves today'),
   },
   {
