@@ -9,7 +9,7 @@ import { IsFlag, IsInteger, IsListOf, IsText, OneOf, Optional } from '../../plat
 import { PageQuery } from '../../platform/http/body/page-query.js';
 import { EVENT_TYPES } from '../../domain/event-types.js';
 import { audited } from '../../platform/database/audit-log.js';
-import { DELIVERY_STATUSES, type DeliveryStatus } from '../../platform/database/entities/webhook-delivery.entity.js';
+import { DELIVERY_STATUSES, type DeliveryStatus } from '../../domain/webhook-delivery.js';
 import { WebhookDeliveries } from '../webhooks/webhook-deliveries.js';
 import { deliveryBody, replayBody, webhookBody } from '../webhooks/webhooks.dto.js';
 import { ROTATION_SEC_MAX, Webhooks, type WebhookOptions, type WebhookView } from '../webhooks/webhooks.js';

@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { durationText } from '../../domain/text.js';
 import { maskedUrl } from '../../domain/masked-url.js';
 import { audited } from '../../platform/database/audit-log.js';
-import { DELIVERY_STATUSES, type DeliveryStatus } from '../../platform/database/entities/webhook-delivery.entity.js';
+import { DELIVERY_STATUSES, type DeliveryStatus } from '../../domain/webhook-delivery.js';
 import { WebhookDeliveries, type DeliveryView } from '../webhooks/webhook-deliveries.js';
 import {
   pendingText,

@@ -6,7 +6,6 @@ import { Injectable } from '@nestjs/common';
 import { needsSecondFactor, type Audience, type PersonRole } from '../../domain/audience.js';
 import { CLOCK_IS_STEADY, confirmedNow } from '../../platform/database/confirmed-clock.js';
 import { Database, type Queryable } from '../../platform/database/database.js';
-import type { SessionStage } from '../../platform/database/entities/console-session.entity.js';
 import { hashOfToken, newToken } from './tokens.js';
 
 const IDLE_HOURS = 12;
@@ -34,6 +33,9 @@ const FIND = {
 };
 const BEGIN = `INSERT INTO console_session (token_hash, audience, person_id, stage, source_address, user_agent)
   SELECT $1, p.audience, p.id, $3, $4, $5 FROM person p WHERE p.id = $2 RETURNING id`;
+/** `second_factor` waits for a code, `enrol` for the setup of a second factor. */
+type SessionStage = 'second_factor' | 'enrol' | 'signed_in';
+
 /**
  * Locks the person's row against changes. Read before a session begins: the password used, or a role that requires a
  * second factor, may have changed since it was checked.

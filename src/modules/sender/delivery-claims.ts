@@ -8,7 +8,7 @@ import { Injectable } from '@nestjs/common';
 import { SenderConfig } from '../../platform/config/sender-config.js';
 import { Database } from '../../platform/database/database.js';
 import { isDue, isFromLaterClock, leaseIsFree } from '../../platform/database/lease-sql.js';
-import type { DeliveryCause, DeliveryStatus } from '../../platform/database/entities/webhook-delivery.entity.js';
+import type { DeliveryCause, DeliveryStatus } from '../../domain/webhook-delivery.js';
 import { FAILURES_MAX } from '../../platform/database/entities/webhook-state.entity.js';
 import type { Answered } from './attempt.js';
 import { SLOWING_STATUSES, verdictOf } from './schedule.js';

@@ -3,10 +3,11 @@ import { ApiError } from '../../domain/errors.js';
 import { CLOCK_IS_STEADY } from '../../platform/database/confirmed-clock.js';
 import type { Transaction } from '../../platform/database/database.js';
 import { isFromLaterClock } from '../../platform/database/lease-sql.js';
-import type { WebhookActKind } from '../../platform/database/entities/webhook-act.entity.js';
 
 /** First key of the advisory locks that serialize counting a project's webhooks and acts. */
 const COUNTING = 4202;
+
+type WebhookActKind = 'change' | 'rotate' | 'resend' | 'replay';
 
 /** Limits in 24 hours over all webhooks of a project; for replays, of their events. */
 export const ACTS_PER_DAY: Readonly<Record<WebhookActKind, number>> = {

@@ -5,7 +5,7 @@ import { nowMs } from '../../platform/support/clock.js';
 import { ApiError, invalidField } from '../../domain/errors.js';
 import { maskedUrl } from '../../domain/masked-url.js';
 import { Database, type Statement, type Transaction } from '../../platform/database/database.js';
-import type { DeliveryCause, DeliveryStatus } from '../../platform/database/entities/webhook-delivery.entity.js';
+import type { DeliveryCause, DeliveryStatus } from '../../domain/webhook-delivery.js';
 import type { Witness } from '../../platform/database/audit-log.js';
 import { countAct, isWithin, requireAct } from './webhook-acts.js';
 import { lockEndpoint, requireId } from './webhooks.js';

@@ -4,11 +4,7 @@ import { IsFlag, IsInteger, IsListOf, IsText, OneOf, Optional } from '../../plat
 import { PageQuery } from '../../platform/http/body/page-query.js';
 import { nameFault } from '../../domain/printable.js';
 import { toJsonInteger } from '../../domain/units.js';
-import {
-  DELIVERY_STATUSES,
-  type DeliveryCause,
-  type DeliveryStatus,
-} from '../../platform/database/entities/webhook-delivery.entity.js';
+import { DELIVERY_STATUSES, type DeliveryCause, type DeliveryStatus } from '../../domain/webhook-delivery.js';
 import type { DisabledReason } from '../../platform/database/entities/webhook-endpoint.entity.js';
 import type { DeliveryView, Replay } from './webhook-deliveries.js';
 import { ROTATION_SEC_MAX, type WebhookView } from './webhooks.js';

@@ -11,7 +11,7 @@ import {
 } from '../../platform/http/openapi/openapi.js';
 import { EmptyBody } from '../../platform/http/body/empty-body.js';
 import type { PageBody } from '../../domain/page.js';
-import { DELIVERY_CAUSES, DELIVERY_STATUSES } from '../../platform/database/entities/webhook-delivery.entity.js';
+import { DELIVERY_CAUSES, DELIVERY_STATUSES } from '../../domain/webhook-delivery.js';
 import {
   DeliveryListQuery,
   WebhookChangeRequest,

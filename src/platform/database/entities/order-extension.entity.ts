@@ -52,20 +52,3 @@ export class OrderExtension {
   @Column({ type: 'boolean', name: 'fee_limit_capped', nullable: true })
   feeLimitCapped!: boolean | null;
 }
-
-/** An idempotency key of an order or of an extension, kept forever. The primary key of this table makes it unique. */
-@Entity('order_key')
-export class OrderKey {
-  @PrimaryColumn({ type: 'uuid', name: 'project_id' })
-  projectId!: string;
-
-  @PrimaryColumn({ type: 'text' })
-  key!: string;
-
-  @Column({ ...BIGINT, name: 'order_id' })
-  orderId!: bigint;
-
-  /** The number of the extension; null for the order itself. */
-  @Column({ type: 'smallint', nullable: true })
-  extension!: number | null;
-}

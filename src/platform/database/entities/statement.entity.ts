@@ -61,31 +61,3 @@ export class LedgerStatement {
   @Column({ ...TIMESTAMPTZ, name: 'closed_at' })
   closedAt!: Date;
 }
-
-/** An ended month, separated from the next one by its last entry. */
-@Entity('statement_month')
-export class StatementMonth {
-  @PrimaryColumn({ type: 'date' })
-  month!: string;
-
-  @Column({ ...TIMESTAMPTZ, name: 'ends_at' })
-  endsAt!: Date;
-
-  /** No further entry up to this id can be committed. */
-  @Column({ ...BIGINT, name: 'entries_to' })
-  entriesTo!: bigint;
-
-  @Column({ ...TIMESTAMPTZ, name: 'cut_at' })
-  cutAt!: Date;
-
-  /** Projects up to this id are closed, or skipped. */
-  @Column({ type: 'uuid', name: 'projects_after', nullable: true })
-  projectsAfter!: string | null;
-
-  /** True if a project could not be closed. All projects are then tried again. */
-  @Column({ type: 'boolean' })
-  skipped!: boolean;
-
-  @Column({ ...TIMESTAMPTZ, name: 'closed_at', nullable: true })
-  closedAt!: Date | null;
-}
