@@ -66,7 +66,7 @@ function urlWith(change: (url: URL) => void): string {
 const CASES: readonly (readonly [string, () => string, RegExp])[] = [
   [
     'a certificate of an unknown authority',
-    () => urlWith((url) => url.searchParams.set('sslmode', 'require')),
+    () => urlWith((url) => url.searchParams.set('sslmode', 'verify-full')),
     /presents a certificate of an unknown authority.*sslrootcert=/,
   ],
   ['a wrong password', () => urlWith((url) => (url.password = 'wrong')), /refuses the password.*user and password/],
@@ -97,7 +97,7 @@ test.each(CASES)('command and doctor name %s', async (_name, url, says) => {
 
 test('connects once the authority is named', async () => {
   const url = urlWith((each) => {
-    each.searchParams.set('sslmode', 'require');
+    each.searchParams.set('sslmode', 'verify-full');
     each.searchParams.set('sslrootcert', caFile);
   });
   expect((await cliWith(settings(url))('price', 'list')).err).toMatch(/migrate/);
