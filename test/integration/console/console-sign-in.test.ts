@@ -88,11 +88,7 @@ describe('a password', () => {
       await client.query('UPDATE person SET credentials = credentials + 1 WHERE id = $1', [id]);
       let isAnswered = false;
       const answer = signIn(outsider(), email).finally(() => (isAnswered = true));
-      const waits = async (): Promise<true | undefined> => {
-        const waiting = await client.query(`SELECT FROM pg_locks WHERE NOT granted`);
-        return isAnswered || waiting.rows.length > 0 ? true : undefined;
-      };
-      await until(waits, LIMIT_MS, 'the session that waits to begin');
+      await untilWaiting(merchants.database, 1, () => isAnswered);
       await client.query('COMMIT');
       expect((await answer).status).toBe(401);
     });

@@ -15,6 +15,7 @@ import { watchDatabase } from '../../../src/platform/database/database-gauges.js
 import { PriceRow } from '../../../src/platform/database/entities/price-row.entity.js';
 import { asAdmin } from '../../setup/admin.js';
 import { createTestDatabase, type TestDatabase } from '../../setup/database.js';
+import { OF_THIS_DATABASE } from '../../setup/waiting.js';
 
 let database: TestDatabase;
 let source: DataSource;
@@ -53,8 +54,8 @@ test('a single statement that loses a deadlock is repeated', async () => {
     // It waits first, so Postgres ends it, and not the other session.
     const both = pool.query('SELECT pg_advisory_xact_lock(72), pg_advisory_xact_lock(71), 1 AS done').catch(sqlStateOf);
     const isWaiting = async (): Promise<true | undefined> =>
-      (await other.query(`SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`)).rowCount === 1 ||
-      undefined;
+      (await other.query(`SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND ${OF_THIS_DATABASE}`))
+        .rowCount === 1 || undefined;
     await until(isWaiting, 10_000, 'the statement waiting for a lock');
     await other.query('SELECT pg_advisory_xact_lock(72)');
     await other.query('COMMIT');

@@ -17,6 +17,7 @@ import {
   withKey,
   type OrderFixture,
 } from '../../support/api/order-fixture.js';
+import { OF_THIS_DATABASE } from '../../setup/waiting.js';
 
 let fixture: OrderFixture;
 let api: TestApi;
@@ -357,7 +358,8 @@ describe('quotes', () => {
       ]);
       const body = { receive_address: fixture.receiver(), energy: 65_000 };
       const busy = others.map((key) => customer.post('/v1/orders', body, withKey(key)));
-      const waiting = `SELECT count(*)::integer AS n FROM pg_locks WHERE locktype = 'advisory' AND classid = 1 AND NOT granted`;
+      const waiting = `SELECT count(*)::integer AS n FROM pg_locks
+        WHERE locktype = 'advisory' AND classid = 1 AND NOT granted AND ${OF_THIS_DATABASE}`;
       const turns = api.app.get(Config).database.poolMax - 2;
       const isFull = async () => (await blocker.query<{ n: number }>(waiting)).rows[0]!.n >= turns || undefined;
       await until(isFull, 10_000, 'every turn of the project being taken');

@@ -17,6 +17,7 @@ import { AUTHOR, keepSelling } from '../../support/api/factory.js';
 import { openLog } from '../../support/log.js';
 import { balanceOf, expectRefusal, withKey } from '../../support/api/order-fixture.js';
 import { asAdmin } from '../../setup/admin.js';
+import { OF_THIS_DATABASE } from '../../setup/waiting.js';
 import {
   makeDue,
   openPlayerDatabase,
@@ -303,9 +304,8 @@ describe('old test orders', () => {
       // Makes the search for old orders wait, to check the locks that it holds meanwhile.
       await client.query('LOCK TABLE event IN ACCESS EXCLUSIVE MODE');
       const pruning = pruneTestOrders(fixture.playerDatabase, 100);
-      const isWaiting = async () =>
-        (await client.query(`SELECT FROM pg_locks WHERE relation = 'event'::regclass AND NOT granted`)).rows.length > 0;
-      await until(async () => ((await isWaiting()) ? true : undefined), 60_000, 'the search');
+      const waiting = `SELECT FROM pg_locks WHERE relation = 'event'::regclass AND NOT granted AND ${OF_THIS_DATABASE}`;
+      await until(async () => (await client.query(waiting)).rows.length > 0 || undefined, 60_000, 'the search');
       const { rows } = await client.query(`SELECT pg_try_advisory_xact_lock(4202001) AS free`);
       await client.query('COMMIT');
       expect(rows).toEqual([{ free: true }]);

@@ -15,6 +15,17 @@ export const PLANTED_DEPOSIT_BOUNDS: readonly PlantedBug[] = [
     ),
   },
   {
+    name: 'the statistics of the planner decide how much of a sum is read',
+    changes: one(
+      'modules/deposits/small-sums-sql.ts',
+      "(SELECT m.id FROM deposit m WHERE m.sum_id = s.id AND m.status = 'pending' AND m.entry_key IS NULL\n            ORDER BY ${BY_SUM} LIMIT 1) IS NULL",
+      "NOT EXISTS (SELECT FROM deposit m WHERE m.sum_id = s.id AND m.status = 'pending' AND m.entry_key IS NULL)",
+    ),
+    test: bounded(
+      'is credited with all of them by one payment that reaches the minimum, and a block reads a bounded number of rows',
+    ),
+  },
+  {
     name: 'small deposits that got a rate join no sum',
     changes: one('modules/deposits/small-deposits.ts', '    await this.joinSums(tx, batch);\n', ''),
     test: bounded('gets rates for the waiting ones in batches, and credit for their sum'),
