@@ -32,5 +32,7 @@ export default {
   // A leaked connection, timer or child process is a bug of ours: Jest must be able to end by itself.
   forceExit: false,
   testTimeout: 180_000,
+  // On a busy machine the end of a worker, which frees a gigabyte, takes longer than the usual half second.
+  workerGracefulExitTimeout: 20_000,
   workerIdleMemoryLimit: '1500MB',
 };
