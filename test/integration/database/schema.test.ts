@@ -16,7 +16,7 @@ import { asAdmin, databaseUrl, fromSetup } from '../../setup/admin.js';
 import { createTestDatabase, type TestDatabase } from '../../setup/database.js';
 
 const WRITES = process.env['SCHEMA_WRITE'] === '1';
-const LISTING_FILE = new URL('../../../src/platform/database/schema.txt', import.meta.url);
+const LISTING_FILE = new URL('schema.txt', import.meta.url);
 const FINGERPRINT_FILE = new URL('../../../src/platform/database/baseline-fingerprint.ts', import.meta.url);
 
 let test: TestDatabase;

@@ -131,7 +131,7 @@ function writesOf(text: string): string[] {
 }
 
 test('exactly the declared modules write each table of the schema', () => {
-  const tables = readFileSync('src/platform/database/schema.txt', 'utf8').matchAll(/^column (\w+)\./gm);
+  const tables = readFileSync('test/integration/database/schema.txt', 'utf8').matchAll(/^column (\w+)\./gm);
   expect(Object.keys(WRITERS).sort()).toEqual([...new Set([...tables].map(([, table]) => table))].sort());
   const found: Record<string, Set<string>> = Object.fromEntries(
     Object.keys(WRITERS).map((table) => [table, new Set()]),
