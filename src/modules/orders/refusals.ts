@@ -1,4 +1,4 @@
-/** The refusals of purchases: those that the database decides, those of a charge with its figures, and those of pricing. */
+/** The refusals of purchases: those that the database decides, with the figures of a charge, and those of pricing. */
 import { Injectable } from '@nestjs/common';
 import type { BatchLoader } from '../../platform/support/batch-loader.js';
 import { ChainUnavailableError } from '../../platform/chain/errors.js';
