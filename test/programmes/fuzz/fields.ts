@@ -228,6 +228,7 @@ export function checkHeaders(runs: number, seed: number): Counts {
   const header = fc.oneof(
     fc.string({ unit: 'binary-ascii', maxLength: 300 }),
     fc.string({ unit: fc.constantFrom('a', ' ', '~', '!', '\t', 'ÿ'), maxLength: 12 }),
+    fc.array(fc.constantFrom('.', 'ext', 'nonce', 'auto', '_', 'a'), { maxLength: 3 }).map((parts) => parts.join('')),
   );
   const wait = fc.array(fc.constantFrom('wait', '=', '5', '30', '999999999999', '"', ',', ';', ' ', 'Wait=7', 'x'), {
     maxLength: 8,
@@ -253,8 +254,11 @@ export function checkHeaders(runs: number, seed: number): Counts {
   return counts;
 }
 
-/** Returns true for up to 255 printable ASCII characters without leading or trailing spaces. */
+/** Keys that are a step of a URL path, or begin like those that the service derives. */
+const REFUSED_KEY = /^(?:\.\.?$|ext_|nonce_|auto_)/;
+
+/** Returns true for up to 255 printable ASCII characters without leading or trailing spaces, unless reserved. */
 function isKey(value: string): boolean {
-  if (value === '' || value.length > 255 || value !== value.trim()) return false;
+  if (value === '' || value.length > 255 || value !== value.trim() || REFUSED_KEY.test(value)) return false;
   return Array.from(value).every((unit) => unit >= ' ' && unit <= '~');
 }
