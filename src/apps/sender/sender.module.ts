@@ -7,6 +7,8 @@ import { Log } from '../../platform/observability/logger.js';
 import { Metrics } from '../../platform/observability/metrics.js';
 import { DeliveryAttempts } from '../../modules/sender/delivery-attempts.js';
 import { DeliveryClaims } from '../../modules/sender/delivery-claims.js';
+import { DeliveryRecords } from '../../modules/sender/delivery-records.js';
+import { DestinationSlots } from '../../modules/sender/destination-slots.js';
 import { EndpointWatch } from '../../modules/sender/endpoint-watch.js';
 import { SenderLoop } from '../../modules/sender/sender-loop.js';
 import { Database } from '../../platform/database/database.js';
@@ -32,6 +34,8 @@ export class SenderModule {
         Database,
         Metrics,
         DeliveryClaims,
+        DeliveryRecords,
+        DestinationSlots,
         DeliveryAttempts,
         SenderLoop,
         EndpointWatch,

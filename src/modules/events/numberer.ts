@@ -21,6 +21,11 @@ const BATCH = 500;
 const PAYLOAD_CHARS_MAX = 4_000_000;
 /** Longest wait of an event for its position. A batch costs the same statements for one event as for many. */
 const EVERY_MS = 100;
+/**
+ * After a batch of this size the next events are taken without asking first whether there are any. An empty batch costs
+ * more statements than the question.
+ */
+const BUSY_BATCH = 8;
 /** Pause if more events wait than fit in a batch, so that other sessions can write. */
 const BUSY_MS = 50;
 const RETRY_MS = 1000;
@@ -130,7 +135,6 @@ export class Numberer extends RepeatedTask {
   private oldestSec = 0;
   private readAtMs = monotonicMs();
   private markReadAtMs = Number.NEGATIVE_INFINITY;
-  /** True after a batch: the next events are taken without asking first whether there are any. */
   private isBusy = false;
   /** True if the last batch was full, so that more events may wait. */
   private isFull = false;
@@ -160,8 +164,8 @@ export class Numberer extends RepeatedTask {
     if (!(this.isBusy || (await this.hasWork())) || this.repeater.isEnding) return EVERY_MS;
     const numbered = await this.numberBatch();
     // A full batch leaves an age that only the question reads.
-    this.isBusy = numbered > 0 && !this.isFull;
-    if (this.isBusy) this.noteAge(0);
+    this.isBusy = numbered >= BUSY_BATCH && !this.isFull;
+    if (numbered > 0 && !this.isFull) this.noteAge(0);
     return this.isFull ? BUSY_MS : EVERY_MS;
   }
 

@@ -15,7 +15,7 @@ const READ_LIMIT_MS = 25;
 /** After a slow answer, requests skip Redis for this long. */
 const REST_MS = 1000;
 /** Batches the reads of one event loop turn: a Redis command costs more than the reads themselves. */
-const READS = { concurrent: Number.POSITIVE_INFINITY, keys: 100, waitMs: Number.POSITIVE_INFINITY };
+const READS = { concurrent: Number.POSITIVE_INFINITY, size: 100, waitMs: Number.POSITIVE_INFINITY };
 
 @Injectable()
 export class KeyCache {

@@ -18,7 +18,7 @@ const KEYS_MAX = 10_000;
  * Orders that wait longer take a normal turn. Our choice: batching for 20 ms saves the others much and costs these
  * callers little.
  */
-const LIMITS = { concurrent: 1, keys: 100, waitMs: 2000, gatherMs: 20 };
+const LIMITS = { concurrent: 1, size: 100, waitMs: 2000, gatherMs: 20 };
 /** Longest wait for one statement, in ms. It exceeds the statement's own limits, in case the connection went silent. */
 const STATEMENT_LIMIT_MS = 5000;
 

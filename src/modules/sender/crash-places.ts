@@ -10,8 +10,8 @@ export const SENDER_PLACES: Readonly<Record<SenderPoint, Place>> = {
   'webhook-due.after': statement('after', 'due_deliveries'),
   'webhook-send.before': method('before', DeliveryAttempts, 'send'),
   'webhook-send.after': method('after', DeliveryAttempts, 'send'),
-  'webhook-record.before': statement('before', 'record_attempt'),
-  'webhook-record.after': statement('after', 'record_attempt'),
+  'webhook-record.before': statement('before', 'record_attempt', 'record_accepted'),
+  'webhook-record.after': statement('after', 'record_attempt', 'record_accepted'),
   'webhook-release.before': statement('before', 'release_endpoints'),
   'webhook-release.after': statement('after', 'release_endpoints'),
 };

@@ -8,7 +8,9 @@ import { invariant } from '../../domain/errors.js';
 import { Metrics } from '../../platform/observability/metrics.js';
 import { AddressRules } from '../webhooks/address-rules.js';
 import { Attempts, type Answered, type AttemptHooks } from './attempt.js';
-import { DeliveryClaims, type DueDelivery, type HeldEndpoint, type Outcome } from './delivery-claims.js';
+import { DeliveryClaims, type DueDelivery, type HeldEndpoint } from './delivery-claims.js';
+import { DeliveryRecords, type Outcome } from './delivery-records.js';
+import { DestinationSlots } from './destination-slots.js';
 import type { EndpointSender } from './endpoint-sender.js';
 import { delayAfterMs } from './schedule.js';
 import { signedHeaders } from '../webhooks/webhook-signature.js';
@@ -31,6 +33,8 @@ export class DeliveryAttempts {
 
   constructor(
     private readonly claims: DeliveryClaims,
+    private readonly records: DeliveryRecords,
+    private readonly slots: DestinationSlots,
     private readonly sealers: Sealers,
     config: SenderConfig,
     metrics: Metrics,
@@ -65,7 +69,7 @@ export class DeliveryAttempts {
     try {
       const { payload } = delivery;
       if (payload === null) {
-        await this.claims.record(sender, delivery, EXPIRED);
+        await this.records.record(sender, delivery, EXPIRED);
         return;
       }
       if (delivery.attempts === 0 && delivery.cause === 'event') this.lateness.observe(Math.max(0, delivery.lateSec));
@@ -83,7 +87,7 @@ export class DeliveryAttempts {
       this.attemptsCounter.inc({ outcome: answered.fault ?? 'DELIVERED' });
       // Disables before it records: after a crash in between, the receiver answers 410 again.
       const isGone = answered.fault === 'GONE' && (await this.claims.disableGone(endpoint));
-      await this.claims.record(sender, delivery, outcomeOf(delivery, answered, isGone));
+      await this.records.record(sender, delivery, outcomeOf(delivery, answered, isGone));
     } catch (error) {
       if (error instanceof DestinationBusy) place?.markPostponed();
       throw error;
@@ -117,7 +121,7 @@ export class DeliveryAttempts {
   }
 
   private async waitForSlot(name: string): Promise<void> {
-    const waitMs = await this.claims.reserveSlot(name);
+    const waitMs = await this.slots.reserve(name);
     if (waitMs === undefined) {
       this.postponedCounter.inc();
       throw new DestinationBusy();

@@ -8,16 +8,11 @@ import { Injectable } from '@nestjs/common';
 import { SenderConfig } from '../../platform/config/sender-config.js';
 import { Database } from '../../platform/database/database.js';
 import { isDue, isFromLaterClock, leaseIsFree } from '../../platform/database/lease-sql.js';
-import type { DeliveryCause, DeliveryStatus } from '../../domain/webhook-delivery.js';
+import type { DeliveryCause } from '../../domain/webhook-delivery.js';
 import { FAILURES_MAX } from '../../platform/database/entities/webhook-state.entity.js';
-import type { Answered } from './attempt.js';
-import { SLOWING_STATUSES, verdictOf } from './schedule.js';
 
 const FRESH_BATCH = 1000;
 const DROP_BATCH = 1000;
-/** Spacing of requests to one host or address: twenty a second. */
-const SPACING = `interval '50 milliseconds'`;
-
 /** Rest of a slowed endpoint after a probe. It spares a receiver that is down, and detects recovery quickly. */
 const PROBE_REST = `CASE WHEN s.failures < ${FAILURES_MAX.toString()} THEN interval '0'
     ELSE least(interval '1 minute', (clock_timestamp() - s.failing_since) / 10) END`;
@@ -154,51 +149,6 @@ const DUE = {
     ORDER BY v.id, NOT d.is_requested, ${OLDEST_FIRST}`,
 };
 
-/** True if the receiver refused the last attempt because of its event (`verdictOf`). */
-const WAS_REFUSED = `(d.answer_status BETWEEN 400 AND 499 AND d.answer_status NOT IN (${SLOWING_STATUSES.join(', ')}))`;
-
-/** For this long after a success, a refusal counts against its own event only. */
-const TAKING = `interval '1 hour'`;
-
-/**
- * Start of the time in which a refusing endpoint accepted nothing: the first refusal of a type that was accepted
- * before, or never. A type already refused while another was accepted says nothing about the endpoint.
- */
-const REFUSING_SINCE = `CASE WHEN s.taken_at BETWEEN clock_timestamp() - ${TAKING} AND clock_timestamp() THEN NULL
-    ELSE (SELECT min(r.since::timestamptz) FROM
-        jsonb_each_text(jsonb_build_object(tried.type, clock_timestamp()) || s.refused_since) AS r(type, since)
-       WHERE s.taken_at IS NULL OR r.since::timestamptz >= s.taken_at) END`;
-
-/**
- * Records an attempt and its verdict ($5) on the endpoint. Locks the delivery's row first, like every statement that
- * locks both. $11 is the due time that the attempt started with: a delivery requested since then stays due. An event
- * that fails repeatedly counts as one consecutive failure, so that it cannot slow its endpoint alone.
- */
-const RECORD = {
-  name: 'record_attempt',
-  text: `WITH tried AS (
-      SELECT d.id, d.endpoint_id, d.type, d.next_at IS DISTINCT FROM $11::timestamptz AS is_requested,
-          CASE WHEN NOT ${WAS_REFUSED} IS TRUE THEN d.attempted_at END AS slowed_at FROM webhook_delivery d
-       WHERE d.id = $3 AND d.endpoint_id = $1 AND d.status = 'pending' FOR NO KEY UPDATE),
-    held AS (
-      UPDATE webhook_state s SET
-          failures = CASE WHEN $5 = 'none' THEN s.failures WHEN $5 <> 'slowing' THEN 0
-            WHEN tried.slowed_at >= s.failing_since THEN s.failures ELSE s.failures + 1 END,
-          failing_since = CASE $5 WHEN 'none' THEN s.failing_since WHEN 'taken' THEN NULL WHEN 'refused' THEN ${REFUSING_SINCE}
-            ELSE coalesce(s.failing_since, clock_timestamp()) END,
-          taken_at = CASE $5 WHEN 'taken' THEN clock_timestamp() ELSE s.taken_at END,
-          refused_since = CASE $5 WHEN 'taken' THEN s.refused_since - tried.type
-            WHEN 'refused' THEN jsonb_build_object(tried.type, clock_timestamp()) || s.refused_since ELSE s.refused_since END
-        FROM tried WHERE s.endpoint_id = tried.endpoint_id AND s.fence = $2 RETURNING s.endpoint_id, tried.is_requested)
-    UPDATE webhook_delivery d SET attempts = d.attempts + 1, status = $4, attempted_at = clock_timestamp(),
-        is_fresh = $4 = 'pending' AND held.is_requested, is_requested = $4 = 'pending' AND held.is_requested,
-        next_at = CASE WHEN $4 <> 'pending' THEN NULL WHEN held.is_requested THEN d.next_at
-          ELSE clock_timestamp() + $6 * interval '1 millisecond' END,
-        ended_at = CASE WHEN $4 = 'pending' THEN NULL ELSE clock_timestamp() END,
-        answer_status = $7, answer = $8, fault = $9, duration_ms = $10
-      FROM held WHERE d.id = $3 AND d.endpoint_id = held.endpoint_id RETURNING d.id`,
-};
-
 /**
  * Releases endpoints with their next due time. A `due_at` before the lease's end means a new delivery: the endpoint is
  * due immediately, but not before its rest. A request of the owner skips that rest. $3 is the time for which nothing
@@ -240,19 +190,6 @@ const DISABLE_GONE = {
     WHERE id = $1 AND url = $2 AND deleted_at IS NULL RETURNING id`,
 };
 
-/** A turn beyond the usual distance was written by a later clock. */
-const IS_STALE_SLOT = isFromLaterClock('d.free_at', 1);
-
-/** Returns the ms until the next request may go there; no row if a second's worth of requests already waits. */
-const RESERVE_SLOT = {
-  name: 'take_turn',
-  text: `INSERT INTO webhook_destination AS d (name, free_at) VALUES ($1, clock_timestamp() + ${SPACING})
-    ON CONFLICT (name) DO UPDATE SET free_at =
-        CASE WHEN ${IS_STALE_SLOT} THEN clock_timestamp() ELSE greatest(d.free_at, clock_timestamp()) END + ${SPACING}
-      WHERE d.free_at < clock_timestamp() + interval '1 second' OR ${IS_STALE_SLOT}
-    RETURNING greatest(0, extract(epoch FROM free_at - ${SPACING} - clock_timestamp()) * 1000)::float8 AS "waitMs"`,
-};
-
 export interface ClaimedEndpoint {
   readonly id: string;
   readonly fence: number;
@@ -290,13 +227,6 @@ export interface DueRequest extends ClaimedEndpoint {
   readonly isFailing: boolean;
   /** Only requested ones. */
   readonly isResting?: boolean;
-}
-
-export interface Outcome {
-  readonly status: DeliveryStatus;
-  /** Delay until the next attempt of a pending delivery. */
-  readonly delayMs: number;
-  readonly answered: Omit<Answered, 'retryAfterSec' | 'fault'> & { readonly fault: string | undefined };
 }
 
 @Injectable()
@@ -357,17 +287,6 @@ export class DeliveryClaims {
     ]);
   }
 
-  /** Returns false if another sender holds the endpoint by now; that sender attempts the delivery again. */
-  async record(held: ClaimedEndpoint, delivery: DueDelivery, { status, delayMs, answered }: Outcome): Promise<boolean> {
-    const { fault, status: answerStatus, answer, durationMs } = answered;
-    const isOfEndpoint = delivery.cause !== 'test' && status !== 'dropped';
-    const rows = await this.database.query(RECORD, [
-      ...[held.id, held.fence, delivery.id, status, isOfEndpoint ? verdictOf(answered) : 'none', delayMs],
-      ...[answerStatus ?? null, answer ?? null, fault ?? null, durationMs, delivery.dueAt],
-    ]);
-    return rows.length > 0;
-  }
-
   async release(held: readonly (ClaimedEndpoint & { readonly restMs: number })[]): Promise<void> {
     await this.database.query(RELEASE, [...columns(held), held.map(({ restMs }) => restMs)]);
   }
@@ -380,12 +299,6 @@ export class DeliveryClaims {
   /** Returns false if the endpoint is deleted or has another URL than the one that answered. */
   async disableGone({ id, url }: HeldEndpoint): Promise<boolean> {
     return (await this.database.query(DISABLE_GONE, [id, url])).length > 0;
-  }
-
-  /** Returns the ms until the next request may go to a host or address; undefined if it is busy for a second. */
-  async reserveSlot(name: string): Promise<number | undefined> {
-    const [turn] = await this.database.query<{ waitMs: number }>(RESERVE_SLOT, [name]);
-    return turn?.waitMs;
   }
 }
 

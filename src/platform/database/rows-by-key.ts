@@ -2,7 +2,7 @@
 import { BatchLoader } from '../support/batch-loader.js';
 import type { Database, Statement } from './database.js';
 
-const LIMITS = { concurrent: 4, keys: 100, waitMs: 2000 };
+const LIMITS = { concurrent: 4, size: 100, waitMs: 2000 };
 /** Limit of the wait for an answer on a silent connection, ms. Finding a row takes about a thousandth of it. */
 const ANSWER_LIMIT_MS = 5000;
 

@@ -104,7 +104,7 @@ test('a failing statement fails for its callers, and releases its turn', async (
 });
 
 test('rejects a request that waited too long for a turn, and not the next one', async () => {
-  const slow = new BatchLoader<string>({ concurrent: 1, keys: 10, waitMs: 50 }, async (keys) => {
+  const slow = new BatchLoader<string>({ concurrent: 1, size: 10, waitMs: 50 }, async (keys) => {
     await delay(300);
     return keys.map(([name]) => name);
   });
@@ -115,6 +115,7 @@ test('rejects a request that waited too long for a turn, and not the next one', 
   expect(await first).toBe('first');
   expect(await late).toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
   expect(await slow.load('next')).toBe('next');
+  expect(await slow.load('late')).toBe('late');
 });
 
 /** Returns how many batched statements Postgres is executing. */

@@ -6,6 +6,7 @@ import type { SenderConfig } from '../../../src/platform/config/sender-config.js
 import { MailClaims } from '../../../src/modules/notifications/mail-claims.js';
 import { Guesses } from '../../../src/modules/people/guesses.js';
 import { DeliveryClaims } from '../../../src/modules/sender/delivery-claims.js';
+import { DestinationSlots } from '../../../src/modules/sender/destination-slots.js';
 import type { Database, Queryable } from '../../../src/platform/database/database.js';
 import { SharedReading } from '../../../src/platform/database/shared-reading.js';
 import { TronClient } from '../../../src/platform/chain/tron.client.js';
@@ -231,12 +232,12 @@ describe('a due time further ahead than any rest', () => {
   });
 
   it('of a webhook’s host is now', async () => {
-    const claims = new DeliveryClaims(database, SENDER);
+    const slots = new DestinationSlots(database);
     await run(
       `INSERT INTO webhook_destination (name, free_at) VALUES ('host far.example', clock_timestamp() + interval '1 hour')`,
     );
-    expect(await claims.reserveSlot('host far.example')).toBeLessThan(1000);
-    expect(await claims.reserveSlot('host far.example')).toBeLessThan(1000);
+    expect(await slots.reserve('host far.example')).toBeLessThan(1000);
+    expect(await slots.reserve('host far.example')).toBeLessThan(1000);
   });
 
   it.each([

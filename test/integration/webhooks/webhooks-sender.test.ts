@@ -4,6 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 import { until } from '../../../packages/local/src/wait.js';
 import { DeliveryClaims } from '../../../src/modules/sender/delivery-claims.js';
+import { DeliveryRecords } from '../../../src/modules/sender/delivery-records.js';
+import { DestinationSlots } from '../../../src/modules/sender/destination-slots.js';
 import type { Taken } from '../../support/webhooks/receivers.js';
 import { openDeliveryFixture, type DeliveryFixture } from '../../support/webhooks/delivery-fixture.js';
 import type { TestSender } from '../../support/webhooks/sender.js';
@@ -67,10 +69,10 @@ function giveTurns(
   { app }: TestSender,
   give: (place: number, take: () => Promise<number | undefined>) => Promise<number | undefined>,
 ): { readonly asked: number } {
-  const claims = app.get(DeliveryClaims);
-  const takeTurn = claims.reserveSlot.bind(claims);
+  const slots = app.get(DestinationSlots);
+  const takeTurn = slots.reserve.bind(slots);
   const turns = { asked: 0 };
-  claims.reserveSlot = async (name) => {
+  slots.reserve = async (name) => {
     turns.asked += 1;
     return give(turns.asked, () => takeTurn(name));
   };
@@ -246,7 +248,7 @@ it('continues what a dead sender held, and late results of that one change nothi
   const { customer, id } = await fixture.setUp('/fence');
   await fixture.fixture.happen(customer);
   const [one, other] = [await fixture.openSender(), await fixture.openSender()];
-  const claims = one.app.get(DeliveryClaims);
+  const [claims, records] = [one.app.get(DeliveryClaims), one.app.get(DeliveryRecords)];
   await claims.makeNewDeliveriesDue();
   const held = (await claims.claim(100, 0)).find((each) => each.id === id)!;
   const [delivery] = await claims.readDue([{ ...held, room: 1, isFailing: false }], []);
@@ -267,15 +269,18 @@ it('continues what a dead sender held, and late results of that one change nothi
     [delivery!.id],
   );
   const answered = { fault: undefined, status: 204, answer: undefined, durationMs: 1 };
-  const isTaken = await claims.record(held, delivery!, { status: 'delivered', delayMs: 0, answered });
+  const isTaken = await records.record(held, delivery!, { status: 'delivered', delayMs: 0, answered });
   expect(isTaken).toBe(false);
+  const failed = { ...answered, fault: 'STATUS', status: 500 };
+  expect(await records.record(held, delivery!, { status: 'failed', delayMs: 0, answered: failed })).toBe(false);
   expect((await fixture.rowsOf(id))[0]).toMatchObject({ status: 'pending' });
 });
 
 it('a resend during an attempt is due immediately, whatever the attempt’s result', async () => {
   const { customer, id } = await fixture.setUp('/resent');
   await fixture.fixture.happen(customer);
-  const claims = (await fixture.openSender()).app.get(DeliveryClaims);
+  const { app } = await fixture.openSender();
+  const [claims, records] = [app.get(DeliveryClaims), app.get(DeliveryRecords)];
   await claims.makeNewDeliveriesDue();
   const held = (await claims.claim(100, 0)).find((each) => each.id === id)!;
   const [delivery] = await claims.readDue([{ ...held, room: 1, isFailing: false }], []);
@@ -283,7 +288,7 @@ it('a resend during an attempt is due immediately, whatever the attempt’s resu
   expect(resent.status).toBe(202);
   const answered = { fault: 'REFUSED', status: 500, answer: undefined, durationMs: 1 };
   const outcome = { status: 'pending', delayMs: 3_600_000, answered } as const;
-  expect(await claims.record(held, delivery!, outcome)).toBe(true);
+  expect(await records.record(held, delivery!, outcome)).toBe(true);
   const due = () =>
     fixture.database.query(`SELECT FROM webhook_delivery WHERE id = $1 AND is_fresh AND next_at <= clock_timestamp()`, [
       delivery!.id,
@@ -292,7 +297,7 @@ it('a resend during an attempt is due immediately, whatever the attempt’s resu
   await claims.makeNewDeliveriesDue();
   const [again] = await claims.readDue([{ ...held, room: 1, isFailing: false }], []);
   expect(again!.id).toBe(delivery!.id);
-  expect(await claims.record(held, again!, outcome)).toBe(true);
+  expect(await records.record(held, again!, outcome)).toBe(true);
   expect(await due()).toEqual([]);
 });
 

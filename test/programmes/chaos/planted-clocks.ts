@@ -160,9 +160,9 @@ export const PLANTED_CLOCKS: readonly PlantedBug[] = [
   {
     name: 'the turn of a webhook’s host is waited for however far it is',
     changes: one(
-      'modules/sender/delivery-claims.ts',
-      "isFromLaterClock('d.free_at', 1)",
-      "isFromLaterClock('d.free_at', 86_400)",
+      'modules/sender/destination-slots.ts',
+      "isFromLaterClock('d.free_at', 1, NOW)",
+      "isFromLaterClock('d.free_at', 86_400, NOW)",
     ),
     test: leases('of a webhook’s host is now'),
   },

@@ -3,6 +3,7 @@ import { DEATHS, one, SCHEMA, type NamedTest, type PlantedBug } from './planted-
 
 const NUMBERER = 'modules/events/numberer.ts';
 const CLAIMS = 'modules/sender/delivery-claims.ts';
+const RECORDS = 'modules/sender/delivery-records.ts';
 const ATTEMPT = 'modules/sender/attempt.ts';
 
 const events = (title: string): NamedTest => ({ file: 'integration/events/events.test.ts', title });
@@ -136,7 +137,7 @@ export const PLANTED_EVENTS: readonly PlantedBug[] = [
   {
     name: 'the sender records without its fence',
     changes: one(
-      CLAIMS,
+      RECORDS,
       'WHERE s.endpoint_id = tried.endpoint_id AND s.fence = $2 RETURNING',
       'WHERE s.endpoint_id = $1 AND $2::int > 0 RETURNING',
     ),
@@ -213,7 +214,7 @@ export const PLANTED_EVENTS: readonly PlantedBug[] = [
   },
   {
     name: 'what is resent while it is tried waits for its turn',
-    changes: one(CLAIMS, 'WHEN held.is_requested THEN d.next_at', 'WHEN false THEN d.next_at'),
+    changes: one(RECORDS, 'WHEN held.is_requested THEN d.next_at', 'WHEN false THEN d.next_at'),
     test: sender('a resend during an attempt is due immediately, whatever the attempt’s result'),
   },
   {

@@ -7,7 +7,10 @@ const failing = (title: string): NamedTest => ({ file: 'integration/webhooks/web
 const waiting = (title: string): NamedTest => ({ file: 'integration/webhooks/webhooks-waiting.test.ts', title });
 const acts = (title: string): NamedTest => ({ file: 'integration/webhooks/webhooks-bounds.test.ts', title });
 const beside = (title: string): NamedTest => ({ file: 'integration/webhooks/webhooks-beside.test.ts', title });
+const together = (title: string): NamedTest => ({ file: 'integration/webhooks/webhooks-together.test.ts', title });
 const CLAIMS = 'modules/sender/delivery-claims.ts';
+const RECORDS = 'modules/sender/delivery-records.ts';
+const SLOTS = 'modules/sender/destination-slots.ts';
 const WEBHOOKS = 'modules/webhooks/webhooks.ts';
 
 export const PLANTED_WEBHOOKS: readonly PlantedBug[] = [
@@ -87,13 +90,37 @@ export const PLANTED_WEBHOOKS: readonly PlantedBug[] = [
   },
   {
     name: 'an endpoint that takes all but one type is disabled for that one',
-    changes: one(CLAIMS, 'WHERE s.taken_at IS NULL OR r.since::timestamptz >= s.taken_at) END', ') END'),
+    changes: one(RECORDS, 'WHERE s.taken_at IS NULL OR r.since::timestamptz >= s.taken_at) END', ') END'),
     test: failing('an endpoint that always refuses one type while it accepts another does not fail'),
   },
   {
     name: 'an endpoint that refuses everything never fails',
-    changes: one(CLAIMS, "WHEN 'refused' THEN ${REFUSING_SINCE}", `WHEN 'refused' THEN NULL`),
+    changes: one(RECORDS, "WHEN 'refused' THEN ${REFUSING_SINCE}", `WHEN 'refused' THEN NULL`),
     test: failing('disables an endpoint that refuses everything for five days: it'),
+  },
+  {
+    name: 'accepted deliveries are recorded without the fence of their endpoint',
+    changes: one(
+      RECORDS,
+      'AND s.fence = t.fence RETURNING s.endpoint_id, s.fence)',
+      'RETURNING s.endpoint_id, t.fence)',
+    ),
+    test: together('are left to the sender that holds their endpoint by now'),
+  },
+  {
+    name: 'one delivery that cannot be recorded takes those along that end with it',
+    changes: one(RECORDS, 'if (attempted.length === 1 || isDatabaseAway(error)) throw error;', 'throw error;'),
+    test: together('are recorded each alone if one of them cannot be'),
+  },
+  {
+    name: 'a host gets more requests at once than it takes in a second',
+    changes: one(SLOTS, 'least(slots, ceil(', 'greatest(slots, ceil('),
+    test: together('are reserved only if they begin within the second'),
+  },
+  {
+    name: 'two senders begin with a host at the same time',
+    changes: one(SLOTS, 'ELSE greatest(excluded.free_at, d.free_at', 'ELSE least(excluded.free_at, d.free_at'),
+    test: together('follow those that another sender takes at the same time'),
   },
   {
     name: 'webhooks are changed as often as one likes',
