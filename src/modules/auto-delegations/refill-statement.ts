@@ -1,7 +1,7 @@
 /** The database calls that buy for an auto-delegation. Each makes one numbered purchase, or leaves nothing behind. */
 import { withDeadline } from '../../platform/support/clock.js';
 import { messageOf } from '../../domain/errors.js';
-import { STATEMENT_LIMIT_MS } from '../orders/function-call.js';
+import { STATEMENT_LIMIT_MS } from '../../platform/database/function-call.js';
 import type { OrderTerms } from '../orders/purchase.js';
 import { requestHash } from '../orders/request-hash.js';
 import type { PricedTime } from '../quotes/direct-price.js';

@@ -3,7 +3,7 @@ import { monotonicMs } from '../../platform/support/clock.js';
 import { invariant } from '../../domain/errors.js';
 import { credits, energy, rateE8, sun } from '../../domain/units.js';
 import type { Database } from '../../platform/database/database.js';
-import { argumentList, FunctionCall, type ArgumentsOf } from './function-call.js';
+import { argumentList, FunctionCall, type ArgumentsOf } from '../../platform/database/function-call.js';
 import type { OrderTerms, PricedOrder, Purchase } from './purchase.js';
 
 /** The database's answer. A refusal may also be raised as an error. */

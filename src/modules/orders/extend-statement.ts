@@ -1,6 +1,6 @@
 /** Calls the database function `extend_order`, which charges and moves a rental's end, or leaves nothing behind. */
 import type { PricedTime } from '../quotes/direct-price.js';
-import { argumentList, FunctionCall, type ArgumentsOf } from './function-call.js';
+import { argumentList, FunctionCall, type ArgumentsOf } from '../../platform/database/function-call.js';
 import type { Priced, PurchaseContext } from './purchase.js';
 
 export interface ExtendRow {

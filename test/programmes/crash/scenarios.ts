@@ -165,8 +165,8 @@ const IN_SCENARIOS = new Set<CrashPoint>(SCENARIOS.flatMap((scenario) => scenari
 export type Point = CrashPoint | SenderPoint;
 
 export const isSenderPoint = (point: Point): point is SenderPoint => SENDER_POINTS.some((each) => each === point);
-/** Passed once by a busy sender: it holds its endpoint while there are deliveries to send. */
-export const isRare = (point: SenderPoint): boolean => point.startsWith('webhook-release.');
+/** Passed once by a busy sender: it holds its endpoint while there are deliveries, and sees many new ones together. */
+export const isRare = (point: SenderPoint): boolean => /^webhook-(?:release|fresh)\./.test(point);
 export const isApiPoint = (point: Point): point is CrashPoint => API_POINTS.some((each) => each === point);
 /** Passed by any worker that has orders to process. */
 export const isEveryday = (point: Point): point is CrashPoint =>

@@ -1,6 +1,6 @@
 import { invariant } from '../../domain/errors.js';
-import type { Database, Statement } from '../../platform/database/database.js';
-import { withDeadline } from '../../platform/support/clock.js';
+import type { Database, Statement } from './database.js';
+import { withDeadline } from '../support/clock.js';
 
 /** Longest wait for one statement, in ms. It exceeds the statement's own limits, in case the connection went silent. */
 export const STATEMENT_LIMIT_MS = 13_000;
