@@ -34,7 +34,9 @@ export const DECIDE_SUM = {
 
 /**
  * The order of the index of deposits in sums. Statements that ask for it read a few rows of a sum by the index, even if
- * most deposits are in that sum. Otherwise the planner reads the whole table.
+ * most deposits are in that sum. Otherwise the planner reads the whole table. So they do not ask for the sum's key, which
+ * every deposit of the sum with a key has: an equal key would leave only the id to order by, and the planner would read
+ * all deposits in the order of their ids.
  */
 const BY_SUM = 'm.sum_id, m.entry_key, m.id';
 
@@ -56,7 +58,7 @@ const settling = (name: string, CONDITION: string) => ({
 export const SETTLE_SUMMED = settling('settle_summed_deposits', 'm.entry_key IS NULL');
 
 /** Deposits that were held with their sum, after the decision on it. */
-export const SETTLE_HELD = settling('settle_held_deposits', `m.entry_key = c.entry_key AND c.decision <> 'held'`);
+export const SETTLE_HELD = settling('settle_held_deposits', `m.entry_key IS NOT NULL AND c.decision <> 'held'`);
 
 /**
  * Locks closed sums before MARK_SETTLED looks at their deposits. In one statement, a decision that it waited for would
@@ -74,7 +76,7 @@ export const MARK_SETTLED = {
       AND (SELECT m.id FROM deposit m WHERE m.sum_id = s.id AND m.status = 'pending' AND m.entry_key IS NULL
             ORDER BY ${BY_SUM} LIMIT 1) IS NULL
       AND (SELECT m.id FROM deposit m
-            WHERE m.sum_id = s.id AND m.status = 'pending' AND m.entry_key = s.entry_key AND s.decision <> 'held'
+            WHERE m.sum_id = s.id AND m.status = 'pending' AND m.entry_key IS NOT NULL AND s.decision <> 'held'
             ORDER BY ${BY_SUM} LIMIT 1) IS NULL`,
 };
 
