@@ -43,6 +43,17 @@ it('a correction lowers a balance to its floor, and no credit further', async ()
   expect(await balance()).toBe(-10n);
 });
 
+it('a payment is booked while the balance is below its floor', async () => {
+  const ledger = ledgerOn(database);
+  await ledger.setTerms(PROJECT, { kind: 'prepaid' }, AUTHOR);
+  const before = await balance();
+  expect(before).toBeLessThan(-1n);
+  expect(await ledger.topUp(PROJECT, credits(1), 'a-part', AUTHOR)).toEqual({
+    isNew: true,
+    balanceCredits: before + 1n,
+  });
+});
+
 it('a reference has up to 200 printable characters', async () => {
   const ledger = ledgerOn(database);
   const booked = (reference: string) => ledger.adjust(PROJECT, credits(1), reference, AUTHOR);
@@ -80,6 +91,12 @@ it('bookings and deposits leave room for the refunds of open orders', async () =
   await expect(ledger.adjust(PROJECT, credits(1), 'into-the-room', AUTHOR)).rejects.toThrow('charges of open orders');
   await ledger.adjust(PROJECT, credits(-7), 'seven-less', AUTHOR);
   expect(await roomOf()).toBe(7n);
+  const roomBesideDeposit = database.transaction((tx) => {
+    const batch = new DepositBatch(tx);
+    batch.balances.set(PROJECT, 5n);
+    return batch.roomOf(PROJECT);
+  });
+  expect(await roomBesideDeposit).toBe(2n);
   await ledger.topUp(PROJECT, credits(7), 'seven-again', AUTHOR);
   const whole = { credits: credits(charge), kept: credits(0) };
   expect(await database.transaction((tx) => ledger.refund(tx, order!.id, PROJECT, whole))).toBe(true);

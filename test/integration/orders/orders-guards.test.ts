@@ -187,6 +187,34 @@ it('a refund of another day’s order leaves today’s spending unchanged', asyn
   expectRefusal(await customer.post('/v1/orders', body), 402, 'SPEND_CAP_REACHED');
 });
 
+it('a refund lowers no spending of the day below zero, even if a part of the charge is not counted there', async () => {
+  const customer = await makeCustomer(api);
+  const { merchant } = customer;
+  const body = { receive_address: fixture.receiver(), energy: 65_000 };
+  expect((await customer.post('/v1/orders', body, withKey('counted'))).status).toBe(202);
+  const [auto] = await api.database.query<{ id: bigint }>(
+    `INSERT INTO auto_delegation (project_id, address, api_key_id, keep_energy, refill_below, duration_sec, daily_cap_credits,
+         idle_after_sec, spent_credits, spent_on)
+       SELECT $1, $2, $1, 130000, 100000, 3600, 1000000000, 86400, 1, spent_on FROM credit_account WHERE project_id = $1
+       RETURNING id`,
+    [merchant, fixture.receiver()],
+  );
+  const key = `auto_${auto!.id.toString()}_1`;
+  await byHand(
+    `UPDATE orders SET key = '${key}' WHERE project_id = '${merchant}'`,
+    `UPDATE credit_account SET spent_credits = 1 WHERE project_id = '${merchant}'`,
+    `UPDATE api_key SET spent_credits = 1 WHERE project_id = '${merchant}'`,
+  );
+  await fixture.refund(customer, key);
+  const spent = await api.database.query(
+    `SELECT spent_credits AS credits FROM credit_account WHERE project_id = $1
+     UNION ALL SELECT spent_credits FROM api_key WHERE project_id = $1
+     UNION ALL SELECT spent_credits FROM auto_delegation WHERE project_id = $1`,
+    [merchant],
+  );
+  expect(spent).toEqual([{ credits: 0n }, { credits: 0n }, { credits: 0n }]);
+});
+
 it('an order over several wallets has no leg below the chain’s minimum', async () => {
   const customer = await makeCustomer(api);
   const body = { receive_address: fixture.receiver(), energy: 65_000 };
