@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { usdBalanceOf, usdOfCredits, withMargin } from '../../../src/domain/conversion.js';
 import { deployerPart } from '../../../src/domain/energy-share.js';
-import { fewestUses } from '../../../src/domain/price.js';
+import { fewestUses, mostUses } from '../../../src/domain/price.js';
 import { energy, rateE8, sun, type Credits, type Energy, type Sun } from '../../../src/domain/units.js';
 import { creditsOfWorth, judge, JUMP_PERCENT, PEG_MIN, valuedAt } from '../../../src/modules/deposits/judgement.js';
 import { energyOfSun, sunForEnergy } from '../../../src/modules/pool/energy-ratio.js';
@@ -32,6 +32,10 @@ it('needs one more use where a rental costs as much as burning', () => {
     1, 2, 2, 2, 3,
   ]);
   expect(fewestUses(sun(100), sun(0), 86_400)).toBeUndefined();
+});
+
+it('gives a rental one more use with each whole day', () => {
+  expect([300, 86_399, 86_400, 172_799, 172_800].map(mostUses)).toEqual([1, 1, 2, 2, 3]);
 });
 
 it('rounds the share of a contract’s deployer down, and keeps it within the call', () => {

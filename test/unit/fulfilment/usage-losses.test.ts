@@ -9,6 +9,7 @@ import type {
   RunningRental,
 } from '../../../src/modules/fulfilment/loop/claimed-order.js';
 import {
+  carrierOf,
   compensationFor,
   leftoverOf,
   lostEnergyOf,
@@ -259,10 +260,24 @@ test('compensates rentals for their share, and for all of it if the receiver has
     fc.property(amount, amount, fc.bigInt({ min: 0n, max: 3_000_000n }), (left, sold, others) => {
       const given = compensationFor(left, sold, others);
       const share = (left * (sold + given)) / (sold + given + others);
-      expect(given).toBeGreaterThanOrEqual(share);
+      // The share itself, which is rounded down here, is not exceeded by what is left.
+      expect(given * (sold + given + others)).toBeGreaterThanOrEqual(left * (sold + given));
       expect(given - share).toBeLessThanOrEqual(2n);
     }),
   );
+});
+
+test('counts no rounding of the chain as energy of others', () => {
+  const othersOf = (limit: bigint) => leftOf([reading({ limit, pool: 93_057n })]).othersEnergy;
+  expect([93_057n, 93_058n, 93_059n].map(othersOf)).toEqual([0n, 0n, 1n]);
+});
+
+test('of rentals that end together the newest gets the top-up, as in the search for losses', () => {
+  const rental = (id: bigint): RunningRental => ({
+    ...{ id, energy: 65_000n, endsAtMs: 1_000, canBeToppedUp: true },
+    standingSun: sun(65_000n * SUN_PER_ENERGY),
+  });
+  expect(carrierOf([1n, 3n, 2n].map(rental), 0)?.id).toBe(3n);
 });
 
 test('the surplus of an ended rental compensates nothing', () => {
