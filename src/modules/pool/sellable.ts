@@ -62,7 +62,7 @@ export interface SaleTerms {
 export function largestSale(free: readonly bigint[], { row, floor, ratio, marginBps }: SaleTerms): bigint {
   const margin = marginFor(row.durationMaxSec, marginBps);
   let [largest, held] = [0n, 0n];
-  for (const [index, stake] of free.slice(0, LEGS_MAX).entries()) {
+  for (const [index, stake] of free.entries()) {
     held += stake;
     // Each leg's energy is rounded down.
     const most = energyWithin(held - BigInt(index) * sunOfOneEnergy(ratio), ratio, margin);
