@@ -10,6 +10,7 @@ import {
   ordersOf,
   refill,
   setAuto,
+  turnSecOf,
   usableOf,
   type AutoOrder,
 } from '../../support/worker/refill-fixture.js';
@@ -107,6 +108,10 @@ describe('an address that is kept supplied', () => {
     await nextBlock(worker);
     expect(await ordersOf(id)).toHaveLength(1);
     expect((await autoRow(id)).used_block).not.toBeNull();
+    // Its turn in the slow round comes ten minutes after the check. A minute less leaves room for a busy machine.
+    const turnSec = await turnSecOf(id);
+    expect(turnSec).toBeGreaterThan(540);
+    expect(turnSec).toBeLessThanOrEqual(600);
   });
 
   it('waits without a pause while the missing amount is not worth renting', async () => {

@@ -57,6 +57,15 @@ export interface AutoRow {
   readonly failures: number;
 }
 
+/** Returns the seconds until the turn of an auto-delegation in the slow round. */
+export async function turnSecOf(id: bigint): Promise<number> {
+  const [row] = await api.database.query<{ sec: number }>(
+    'SELECT extract(epoch FROM check_at - clock_timestamp())::float8 AS sec FROM auto_delegation WHERE id = $1',
+    [id],
+  );
+  return row!.sec;
+}
+
 export async function autoRow(id: bigint): Promise<AutoRow> {
   const [row] = await api.database.query<AutoRow>(`SELECT * FROM auto_delegation WHERE id = $1`, [id]);
   return row!;
