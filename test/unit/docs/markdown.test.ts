@@ -1,4 +1,4 @@
-import { renderMarkdown, titleOf } from '../../../src/platform/http/openapi/markdown.js';
+import { relinkMarkdown, renderMarkdown, titleOf } from '../../../src/platform/http/openapi/markdown.js';
 
 const html = (text: string): string =>
   renderMarkdown(text, (target) => (target.endsWith('.md') ? `/docs/${target.replace('.md', '')}` : undefined));
@@ -41,6 +41,12 @@ test('a large number stays on one line, and code keeps its spaces', () => {
 
 test('links a target that is shown, and writes other links as text', () => {
   expect(html('[a `b`](c.md), [d](../src/e.ts)')).toBe('<p><a href="/docs/c">a <code>b</code></a>, d</p>');
+});
+
+test('gives Markdown other links, without the link where there is none, and leaves code as it is', () => {
+  const page = '[a\n`b`](c.md#d), [e](../src/f.ts), `[g](c.md)`\n\n```sh\n[h](c.md)\n```\n';
+  const relinked = relinkMarkdown(page, (target) => (target.startsWith('c.md') ? `/docs/${target}` : undefined));
+  expect(relinked).toBe('[a\n`b`](/docs/c.md#d), e, `[g](c.md)`\n\n```sh\n[h](c.md)\n```\n');
 });
 
 test('page content is text, never HTML', () => {

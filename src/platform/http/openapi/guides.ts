@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path/posix';
 import { ownFile } from '../../support/own-files.js';
-import { renderMarkdown, titleOf } from './markdown.js';
+import { relinkMarkdown, renderMarkdown, titleOf } from './markdown.js';
 
 /** File names in docs/. docs/README.md lists them in the same order. */
 export const GUIDES = [
@@ -61,9 +61,11 @@ export function readChapters(hrefOf: HrefOf): readonly Guide[] {
 }
 
 function readPage(name: string, path: string, hrefOf: HrefOf): Guide {
-  const markdown = readFileSync(ownFile(`docs/${path}`), 'utf8');
-  const html = renderMarkdown(markdown, (target) => linkTo(join(path, '..'), target, hrefOf));
-  return { name, title: titleOf(markdown), html, markdown };
+  const source = readFileSync(ownFile(`docs/${path}`), 'utf8');
+  const folder = join(path, '..');
+  const html = renderMarkdown(source, (target) => linkTo(folder, target, hrefOf));
+  const markdown = relinkMarkdown(source, (target) => linkTo(folder, target, (page) => hrefOf(`${page}.md`)));
+  return { name, title: titleOf(source), html, markdown };
 }
 
 /** Returns the served address of a link in a page of `folder`; undefined for a file that only the repository has. */

@@ -30,6 +30,27 @@ export function renderMarkdown(text: string, linkTo: LinkTo): string {
   return html.join('\n');
 }
 
+/** Returns Markdown with the links of `linkTo`; of a link without a target only its text is left. */
+export function relinkMarkdown(text: string, linkTo: LinkTo): string {
+  const code: string[] = [];
+  return text
+    .replaceAll(/```[^]*?```|`[^`]+`/g, (inside) => hidden(code, inside))
+    .replaceAll(LINK, (_, shown: string, target: string) => {
+      const to = linkTo(target);
+      return to === undefined ? shown : `[${shown}](${to})`;
+    })
+    .replaceAll(HIDDEN, (_, index: string) => code[Number(index)] ?? '');
+}
+
+const LINK = /\[([^[\]]+)\]\(([^)\s]+)\)/g;
+
+/** A place where code was taken out of a text, with its index. */
+const HIDDEN = /\0(\d+)\0/g;
+
+function hidden(code: string[], inside: string): string {
+  return `\0${(code.push(inside) - 1).toString()}\0`;
+}
+
 const FENCE = /^ *```/;
 const HEADING = /^(#{1,4}) (.+)$/;
 const ITEM = /^( *)(?:[-*]|(\d+)\.) (.*)$/;
@@ -99,15 +120,15 @@ function tableOf([head = '', , ...rows]: readonly string[], linkTo: LinkTo): str
 /** Code is taken out first, so that nothing in it counts as markup. */
 function inline(text: string, linkTo: LinkTo): string {
   const code: string[] = [];
-  const bare = text.replaceAll(/`([^`]+)`/g, (_, inside: string) => `\0${(code.push(inside) - 1).toString()}\0`);
+  const bare = text.replaceAll(/`([^`]+)`/g, (_, inside: string) => hidden(code, inside));
   return escapeHtml(keepNumbers(bare))
     .replaceAll(/\*\*(.+?)\*\*/g, '<b>$1</b>')
     .replaceAll(/(?<![\w*])\*([^*\s][^*]*)\*(?![\w*])/g, '<i>$1</i>')
-    .replaceAll(/\[([^[\]]+)\]\(([^)\s]+)\)/g, (_, shown: string, target: string) => {
+    .replaceAll(LINK, (_, shown: string, target: string) => {
       const to = linkTo(target);
       return to === undefined ? shown : `<a href="${to}">${shown}</a>`;
     })
-    .replaceAll(/\0(\d+)\0/g, (_, index: string) => `<code>${escapeHtml(code[Number(index)] ?? '')}</code>`);
+    .replaceAll(HIDDEN, (_, index: string) => `<code>${escapeHtml(code[Number(index)] ?? '')}</code>`);
 }
 
 /** Returns the anchor that the repository's viewer gives a heading. */

@@ -47,6 +47,12 @@ export class Site {
     this.pages = new Map([...this.guides, ...this.chapters, ...this.operations].map((page) => [page.name, page]));
   }
 
+  /** Returns the names of all files; the index has the name ''. scripts/build-docs.mjs writes them. */
+  names(): string[] {
+    const pages = [...this.pages.keys()];
+    return ['', ...pages, ...pages.map((name) => `${name}.md`), SEARCH_INDEX, LLMS];
+  }
+
   /** Returns the index as '', a page, its Markdown, or another file; undefined for any other name. */
   file(name: string): SiteFile | undefined {
     if (name === '') return { type: HTML, text: this.framed(this.index()) };
