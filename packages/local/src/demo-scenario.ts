@@ -85,6 +85,13 @@ export class DemoScenario {
     await this.report();
   }
 
+  /** Shows what happened after the demonstration, with the time of the chain at that moment. */
+  async happened(text: string): Promise<void> {
+    // The last known time serves while the chain does not answer, as at the end of the demo.
+    await this.tick().catch(() => undefined);
+    this.screen.arrived(text);
+  }
+
   private async webhook(): Promise<void> {
     this.screen.request(`POST /v1/webhooks  events to ${this.receiver.url}`);
     const { secret } = await this.client.webhooks.create({ url: this.receiver.url });

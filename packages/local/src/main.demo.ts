@@ -187,14 +187,15 @@ const WAS_OPENED: Readonly<Record<LinkPurpose, string>> = {
 };
 
 /** Shows one-time links, and a replacement whenever one was opened. */
-function showConsoles(consoles: DemoConsoles, screen: Screen): void {
+function showConsoles(consoles: DemoConsoles, scenario: DemoScenario, screen: Screen): void {
   screen.title('The consoles in your browser (each link works once, within an hour):');
   for (const purpose of LINK_PURPOSES) {
     screen.plain(`  ${LINK_NAMES[purpose]}\n    ${consoles.link(purpose)}`);
   }
   consoles.onLink = (purpose, link, wasUsed) => {
-    screen.arrived(`${wasUsed ? WAS_OPENED[purpose] : 'that link had expired'}; the next link:`);
-    screen.plain(`    ${link}`);
+    void scenario
+      .happened(`${wasUsed ? WAS_OPENED[purpose] : 'that link had expired'}; the next link:`)
+      .then(() => screen.plain(`    ${link}`));
   };
 }
 
@@ -309,10 +310,10 @@ async function main(): Promise<number> {
     showHowToGoOn(service, merchant, screen);
     if (consoles !== undefined) {
       consoles.payment = { project: id, pay: () => scenario.payIn(PAID_BY_LINK).then(() => undefined) };
-      showConsoles(consoles, screen);
+      showConsoles(consoles, scenario, screen);
     }
     screen.plain('\n  Press Ctrl-C to stop everything. Until then, events appear here.');
-    receiver.onArrival = (arrival) => screen.arrived(`${arrival.type}  ${arrivalText(arrival)}`);
+    receiver.onArrival = (arrival) => void scenario.happened(`${arrival.type}  ${arrivalText(arrival)}`);
     await interrupted;
     return 0;
   } catch (error) {

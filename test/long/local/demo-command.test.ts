@@ -10,6 +10,9 @@ import { fromSetup } from '../../setup/admin.js';
 import { createTestDatabase } from '../../setup/database.js';
 
 const START_LIMIT_MS = 300_000;
+/** The time of the chain on a line, after the seconds since the start. */
+const CHAIN_TIME = /^ *[\d.]+s {2}(\d{2}:\d{2}:\d{2}) /;
+const DAY_SEC = 86_400;
 
 interface Served {
   readonly base_url: string;
@@ -17,6 +20,9 @@ interface Served {
   readonly devnet_control_url: string;
   readonly accounts: readonly { readonly address: string }[];
 }
+
+/** Returns the chain's time of day on a line, in seconds. */
+const chainSecOf = (line = ''): number => Date.parse(`1970-01-01T${CHAIN_TIME.exec(line)?.[1] ?? ''}Z`) / 1000;
 
 it(
   'writes settings with which the CLI works; a step that fails is reported, and the service goes on',
@@ -29,6 +35,7 @@ it(
     const says = (text: string): Promise<void> =>
       limited(new Promise<void>((resolve) => reports.set(text, resolve)), START_LIMIT_MS, text);
     const goesOn = says('Use it yourself');
+    const ended = says('← order.ended');
     const demo = await startNode('packages/local/dist/main.demo.js', {
       name: 'demo',
       args: ['--json', file, '--env', settings],
@@ -57,6 +64,12 @@ it(
       expect(output).toContain('The demonstration stopped at this step; the service keeps running.');
       for (const { address } of served.accounts.slice(0, 2)) expect(output).not.toContain(address);
       expect((await fetch(`${served.base_url}/docs`)).status).toBe(200);
+      // An event that arrives later shows the time of the chain at its arrival.
+      await ended;
+      const start = said.findIndex((line) => line.includes('Use it yourself'));
+      const before = said.slice(0, start).findLast((line) => CHAIN_TIME.test(line));
+      const after = said.slice(start).find((line) => line.includes('← order.ended'));
+      expect((chainSecOf(after) - chainSecOf(before) + DAY_SEC) % DAY_SEC).toBeGreaterThan(0);
     } finally {
       await demo.stop();
       await Promise.all([store.drop(), rm(folder, { recursive: true, force: true })]);
