@@ -740,7 +740,7 @@ export interface Limits {
       /** Seconds of a window. It begins with its first request. */
       readonly window_sec: number;
     };
-    /** Limit for requests other than quotes, simulations, orders and reads of orders. */
+    /** Limit for requests other than quotes, simulations, explanations, orders and reads of orders. */
     readonly general: {
       /** Requests allowed in a window. */
       readonly requests: number;

@@ -22,7 +22,7 @@ import { RequestLog, type Attempt } from './request-log.js';
 import { plainOf } from '../../platform/http/body/plain-values.js';
 
 const COUNTED: Readonly<Record<BudgetName, string>> = {
-  quotes: 'Quotes and simulations',
+  quotes: 'Quotes, simulations and explanations',
   general: 'Requests of this kind',
   testOrders: 'Orders of a test project',
 };

@@ -77,7 +77,7 @@ const LIMITS = answerSchema<LimitsBody>({
       quotes: always({ ...BUDGET, description: 'Limit for quotes, simulations and explanations together.' }),
       general: always({
         ...BUDGET,
-        description: 'Limit for requests other than quotes, simulations, orders and reads of orders.',
+        description: 'Limit for requests other than quotes, simulations, explanations, orders and reads of orders.',
       }),
     }),
     description: "The project's rate limits. Orders and their reads have none.",

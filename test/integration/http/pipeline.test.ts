@@ -300,7 +300,7 @@ describe('the fields', () => {
   );
 });
 
-describe('the shared budget of quotes and simulations', () => {
+describe('the shared budget of quotes, simulations and explanations', () => {
   test('is one for both, counts valid signatures only, and every answer shows the rest', async () => {
     const busy = await pipeline.customer('busy');
     for (let index = 0; index < 5; index += 1) {
@@ -329,6 +329,7 @@ describe('the shared budget of quotes and simulations', () => {
     expect(limited).toHaveLength(22);
     for (const answer of limited) {
       expectError(answer, 'RATE_LIMITED');
+      expect(answer.body.msg).toBe('Quotes, simulations and explanations are limited to 120 per minute.');
       expect(answer.headers['ratelimit-remaining']).toBe('0');
       expect(answer.headers['retry-after']).toBe(answer.headers['ratelimit-reset']);
     }

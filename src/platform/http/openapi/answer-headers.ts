@@ -16,8 +16,8 @@ export const REQUEST_ID = {
 };
 
 const COUNTED: Readonly<Record<BudgetName, string>> = {
-  quotes: 'Quotes and simulations per window of 60 s.',
-  general: 'Requests per window of 60 s, without quotes, simulations and orders.',
+  quotes: 'Quotes, simulations and explanations per window of 60 s.',
+  general: 'Requests per window of 60 s, without quotes, simulations, explanations and orders.',
   testOrders: 'Orders of a test project per window of 60 s. Orders of live projects are not counted.',
 };
 
