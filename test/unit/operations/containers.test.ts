@@ -229,7 +229,7 @@ test('passes every secret of a unit as a credential, never as a setting', () => 
   }
 });
 
-test('the page names every unit and exactly the files of secrets and settings that units read', () => {
+test('the page names every unit and exactly the files of secrets and settings that units and the CLI read', () => {
   const page = read('docs/systemd.md');
   const [, rest = ''] = page.split('| file | for |\n');
   const [table = ''] = rest.split('\n\n');
@@ -239,7 +239,9 @@ test('the page names every unit and exactly the files of secrets and settings th
     .flatMap((line) => [...line.split('|')[1]!.matchAll(/`([\w-]+)`/g)].map(([, name]) => name!));
   const files = readdirSync(path('docker/systemd')).map((name) => read(`docker/systemd/${name}`));
   const loaded = files.flatMap((unit) =>
-    [...unit.matchAll(/^LoadCredential=.*\/secrets\/([\w-]+)$/gm)].map(([, name]) => name!),
+    [...unit.matchAll(/^LoadCredential=.*\/secrets\/([\w-]+)$|\$secrets\/([\w-]*\w)(?![\w$-])/gm)].map(
+      ([, ofUnit, ofCommand]) => (ofUnit ?? ofCommand)!,
+    ),
   );
   expect(named.sort()).toEqual([...new Set(loaded)].sort());
   const settings = files.flatMap((unit) =>
