@@ -328,8 +328,8 @@ function projectText(view: ProjectView): string {
     ['Daily cap', view.daily_cap_credits === null ? 'none' : creditsText(view.daily_cap_credits)],
     ['Low balance', view.low_balance_credits === null ? 'no event' : creditsText(view.low_balance_credits)],
     ['Signatures', { md5: 'MD5 only', hmac: 'HMAC only', either: 'HMAC and MD5' }[view.signature_schemes]],
-    ['Idempotency-Key', view.require_idempotency_key ? 'demanded' : 'optional'],
-    ['Quote', view.require_quote ? 'demanded' : 'optional'],
+    ['Idempotency-Key', view.require_idempotency_key ? 'required' : 'optional'],
+    ['Quote', view.require_quote ? 'required' : 'optional'],
     ['Sources', view.allowed_sources.length === 0 ? 'any' : view.allowed_sources.join(', ')],
     ['Created', view.created_at],
   ]);

@@ -301,8 +301,8 @@ export const RESTORED_ACCOUNTS: readonly Plant[] = [
     [
       ['other sources', `allowed_sources = '{192.0.2.1}'`],
       ['other signatures', `signature_schemes = 'md5'`],
-      ['quotes demanded', 'require_quote = true'],
-      ['keys demanded', 'require_idempotency_key = true'],
+      ['quotes required', 'require_quote = true'],
+      ['keys required', 'require_idempotency_key = true'],
     ] as const
   ).map(([what, change]): Plant => [
     `a project with ${what}`,
