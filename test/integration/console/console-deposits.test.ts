@@ -129,6 +129,29 @@ it('shows the evidence of a held deposit, and records that an operator looked', 
   }
 });
 
+it('shows the small deposits that are held with a deposit, and credits them with it', async () => {
+  const [id, alone] = [await hold(SMALL_SUN, { reason: 'amount' }), await hold(SMALL_SUN)];
+  // 1.5 TRX at the same rate.
+  await query(
+    `INSERT INTO deposit_sum (project_id, asset, wait_reason, amount, worth, entry_key, decision, reason, is_settled)
+     SELECT project_id, 'TRX', 'below_minimum', 1500000, 1500000 * 30000000::numeric,
+         'deposit:' || encode(txid, 'hex') || ':' || kind || ':' || place, 'held', 'amount', true FROM deposit WHERE id = $1`,
+    [id],
+  );
+  const evidence = await evidenceOf(id);
+  expect(evidence).toMatchObject({ small_amount: '1.500000', worth: { credits: SMALL + 4_500_000 } });
+  expect(await evidenceOf(alone)).not.toHaveProperty('small_amount');
+  const before = await balance();
+  expect((await decide(id, { worth_credits: SMALL })).status).toBe(409);
+  expect((await decide(id, { worth_credits: SMALL + 4_500_000 })).status).toBe(200);
+  expect((await balance()) - before).toBe(BigInt(SMALL + 4_500_000));
+  const acts = await query<{ small: string }>(
+    `SELECT detail ->> 'smallOnes' AS small FROM audit_log WHERE action = 'deposits.credit' AND subject = $1`,
+    [id.toString()],
+  );
+  expect(acts).toEqual([{ small: '1500000' }]);
+});
+
 it('shows a held deposit in the inbox without a command and its reason', async () => {
   const id = await hold(SMALL_SUN);
   const { items } = (await first.browser.get('/api/operator/inbox')).body as {
@@ -246,6 +269,13 @@ describe('a decision up to the limit', () => {
     expect(worth).toBe(LIMIT_CREDITS + 2);
     const requested = await decide(above, { worth_credits: worth });
     expect([requested.body.deposit.status, requested.body.request?.status]).toEqual(['held', 'pending']);
+  });
+
+  it('cannot credit a deposit worth less than one credit, and can refuse it', async () => {
+    const id = await hold(1n, { rate: 1_000_000 });
+    const credited = await decide(id, { worth_credits: 0 });
+    expect([credited.status, credited.body.msg]).toEqual([409, 'The deposit is worth less than one credit.']);
+    expect((await decide(id, { worth_credits: 0, decision: 'refuse' })).body.deposit.status).toBe('ignored');
   });
 
   it('waits for a rate of its minute', async () => {
