@@ -23,6 +23,7 @@ import {
   open,
   openFixture,
   operator,
+  payer,
   payTrx,
   settle,
   newDepositProject,
@@ -107,5 +108,24 @@ describe('a return', () => {
     }
     expect(await creditedTo(to)).toBe(120_000_000n);
     expect(await database.query(`SELECT FROM deposit_return WHERE deposit_id = $1`, [id])).toEqual([]);
+  });
+
+  it('is made again only once a block after its expiration was read', async () => {
+    const to = await newDepositProject();
+    await payTrx(to, 40_000_000);
+    await settle();
+    await follow();
+    const id = await idOf(to);
+    const make = () => returns().make(id, payer.address, AUTHOR);
+    await make();
+    const expireBefore = (sec: number) =>
+      database.query(
+        `UPDATE deposit_return SET expires_at = c.block_at - $2 * interval '1 second' FROM deposit_cursor c WHERE deposit_id = $1`,
+        [id, sec],
+      );
+    await expireBefore(0);
+    await expect(make()).rejects.toThrow('may still be sent');
+    await expireBefore(1);
+    expect(await make()).toMatchObject({ isAgain: true });
   });
 });

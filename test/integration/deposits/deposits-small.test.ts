@@ -280,3 +280,24 @@ it('holds a sum beyond one node’s daily limit once, and credits it whole', asy
   expect((await statesOf(to)).slice(2)).toEqual(['1 pending below_minimum', '2 pending below_minimum']);
   await freeTurn();
 });
+
+it('a payment beyond one node’s daily limit uses none of it', async () => {
+  const [row] = await database.query<{ usd: number }>(
+    `SELECT ceil(coalesce(sum(credits), 0) / 10000000)::integer AS usd FROM deposit WHERE status = 'credited'`,
+  );
+  const alone = await openWorker({
+    ...QUIET,
+    TRON_FULL_NODE_URLS: chain.fullUrl,
+    TRON_SOLIDITY_NODE_URLS: spies[0].url,
+    DEPOSIT_AUTO_MAX_USD: (row!.usd + 10).toString(),
+  });
+  const [held, credited] = [await newDepositProject(), await newDepositProject()];
+  // In one block: 300 dollars, and 3 dollars.
+  await payTrx(held, 1_000_000_000);
+  await payTrx(credited, 10_000_000);
+  await settle();
+  await follow(alone);
+  expect(await statesOf(held)).toEqual(['1000000000 held auto_max']);
+  expect(await statesOf(credited)).toEqual(['10000000 credited']);
+  await freeTurn();
+});
