@@ -15,6 +15,7 @@ import { ReceiverCheck } from '../orders/receiver.js';
 import { refuseTestAddress } from '../quotes/test-receivers.js';
 import type { Witness } from '../../platform/database/audit-log.js';
 import { Database, type Queryable } from '../../platform/database/database.js';
+import { ownedBy } from '../../platform/database/owner-order.js';
 import { DUE_NOW } from './auto-delegation-claims.js';
 import type { AutoDelegationJson, AutoDelegationStatus, AutoDelegationTerms, Shown } from './auto-delegations.dto.js';
 import { storedTransfer } from './refill-size.js';
@@ -87,15 +88,16 @@ const DELETE = {
   name: 'auto-delegation-delete',
   text: `DELETE FROM auto_delegation WHERE project_id = $1 AND address = $2 RETURNING id`,
 };
+const IS_OF_PROJECT = ownedBy('a.project_id', '$1::uuid');
 /** The status must match the one shown (auto-delegations.dto.ts). */
-const LIST = {
+export const LIST = {
   name: 'auto-delegation-list',
   text: `SELECT ${SHOWN} FROM auto_delegation a
-          WHERE a.project_id = $1 AND ($2::bigint IS NULL OR a.id < $2)
+          WHERE ${IS_OF_PROJECT} AND ($2::bigint IS NULL OR a.id < $2)
             AND ($3::text IS NULL OR $3 = CASE WHEN a.until <= coalesce($4, clock_timestamp()) THEN 'ended'
                                                WHEN a.pause_reason IS NOT NULL THEN 'paused'
                                                WHEN a.asleep THEN 'asleep' ELSE 'active' END)
-          ORDER BY a.id DESC LIMIT $5`,
+          ORDER BY a.project_id, a.id DESC LIMIT $5`,
 };
 
 @Injectable()

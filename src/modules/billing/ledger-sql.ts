@@ -1,4 +1,5 @@
 // SQL of the ledger, with the row types.
+import { ownedBy } from '../../platform/database/owner-order.js';
 
 export interface AccountRow {
   readonly balance_credits: bigint;
@@ -130,9 +131,11 @@ export const SET_TERMS = {
   text: `UPDATE credit_account SET is_postpaid = $2, floor_credits = $3 WHERE project_id = $1 RETURNING project_id`,
 };
 
+const IS_OF_PROJECT = ownedBy('project_id', '$1::uuid');
+
 export const NEWEST_ENTRY = {
   name: 'ledger-newest-entry',
-  text: `SELECT id FROM credit_entry WHERE project_id = $1 ORDER BY id DESC LIMIT 1`,
+  text: `SELECT id FROM credit_entry WHERE ${IS_OF_PROJECT} ORDER BY project_id DESC, id DESC LIMIT 1`,
 };
 
 export const SET_FROZEN = {

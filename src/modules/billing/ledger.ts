@@ -5,7 +5,7 @@
  */
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { In, LessThan, Repository } from 'typeorm';
+import { Any, In, LessThan, Repository } from 'typeorm';
 import type { BatchLoader } from '../../platform/support/batch-loader.js';
 import { ApiError, invariant } from '../../domain/errors.js';
 import type { Credits } from '../../domain/units.js';
@@ -245,8 +245,9 @@ export class Ledger {
   /** Returns at most `limit` of a project's entries, newest first; `beforeId` continues a page. */
   async history(projectId: string, limit: number, beforeId?: bigint): Promise<CreditEntry[]> {
     return this.entries.find({
-      where: { projectId, ...(beforeId !== undefined && { id: LessThan(beforeId) }) },
-      order: { id: 'DESC' },
+      // As in `ownedBy`: the order names the project so that no other index than that of the project fits.
+      where: { projectId: Any([projectId]), ...(beforeId !== undefined && { id: LessThan(beforeId) }) },
+      order: { projectId: 'DESC', id: 'DESC' },
       take: limit,
     });
   }

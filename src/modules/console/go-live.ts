@@ -29,7 +29,7 @@ const PEOPLE_MIN = 2;
  * `$1`: the project. Of keys, only those that still work count. An aggregate over no key is null, and then nothing is
  * done. A change of a webhook forgets its earlier answers.
  */
-const STATE = {
+export const STATE = {
   name: 'console_go_live',
   text: `SELECT p.test AS is_test, clock_timestamp() AS checked_at,
       a.frozen, a.floor_credits IS NULL AS is_unlimited, a.balance_credits - a.floor_credits AS available_credits,
@@ -39,7 +39,8 @@ const STATE = {
       a.daily_cap_credits IS NOT NULL OR coalesce(k.have_caps, false) AS is_capped,
       EXISTS (SELECT FROM webhook_endpoint w JOIN webhook_state s ON s.endpoint_id = w.id
                WHERE w.project_id = $1 AND w.deleted_at IS NULL AND w.disabled_at IS NULL AND s.taken_at IS NOT NULL) AS is_delivered_to,
-      EXISTS (SELECT FROM orders WHERE project_id = $1 AND status = 'delivered') AS has_delivery
+      (SELECT created_at FROM orders WHERE project_id = $1 AND status = 'delivered'
+        ORDER BY created_at LIMIT 1) IS NOT NULL AS has_delivery
     FROM project p JOIN credit_account a ON a.project_id = p.id
     CROSS JOIN LATERAL (
       SELECT bool_or(last_used_at IS NOT NULL) AS is_used, bool_and(cardinality(allowed_sources) > 0) AS have_sources,

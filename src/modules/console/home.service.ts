@@ -5,6 +5,7 @@ import { invariant } from '../../domain/errors.js';
 import { toJsonInteger } from '../../domain/units.js';
 import { maskedUrl } from '../../domain/masked-url.js';
 import { Database } from '../../platform/database/database.js';
+import { ownedBy } from '../../platform/database/owner-order.js';
 import { money, timeOf, withoutNull } from './answers.js';
 import { END_CLOCK } from './chain-time.js';
 import type { MerchantHome } from './integration-shapes.js';
@@ -29,7 +30,7 @@ const SETTLED_MS = 60_000;
  * Running rentals. Settled ones come from an index of running rentals, whose size the pool bounds; the others were
  * delivered a moment ago.
  */
-const RUNNING = {
+export const RUNNING = {
   name: 'console_running',
   text: `SELECT o.key, o.receive_address, o.energy, o.ends_at,
       greatest(0, extract(epoch FROM o.ends_at - coalesce(${END_CLOCK}, clock_timestamp())))::float8 AS left_sec
@@ -39,7 +40,7 @@ const RUNNING = {
           UNION ALL
           SELECT key, receive_address, energy, ends_at, test
             FROM (SELECT key, receive_address, energy, ends_at, test, kind, settled, reclaimed_at FROM orders
-                   WHERE project_id = $1 AND status = 'delivered' ORDER BY id DESC LIMIT $2) newest
+                   WHERE project_id = $1 AND status = 'delivered' ORDER BY created_at DESC, id DESC LIMIT $2) newest
            WHERE NOT settled AND kind = 'rental' AND reclaimed_at IS NULL AND ends_at IS NOT NULL) o
     ORDER BY o.ends_at LIMIT $3`,
 };
@@ -68,11 +69,14 @@ const FAILURES_SHOWN = 3;
  */
 const DELIVERIES_READ = 100;
 
+const IS_OF_ENDPOINT = ownedBy('endpoint_id', 'w.id');
+const IS_OF_PROJECT = ownedBy('project_id', '$1::uuid');
+
 /**
  * Returns one row per problem that needs a person. Attempts since the last success have all failed; of a delivery from
  * before it, at least one has. A change of the endpoint counts like a success: its URL may be another one.
  */
-const NEEDS = {
+export const NEEDS = {
   name: 'console_needs',
   text: `SELECT 'webhook_failing' AS kind, w.url AS subject, coalesce(s.failing_since, f.since, clock_timestamp()) AS since
       FROM webhook_endpoint w JOIN webhook_state s ON s.endpoint_id = w.id
@@ -80,7 +84,7 @@ const NEEDS = {
         SELECT coalesce(sum(CASE WHEN d.created_at > greatest(s.taken_at, w.changed_at) THEN d.attempts ELSE 1 END), 0) AS attempts,
                min(d.attempted_at) AS since
           FROM (SELECT status, cause, attempts, created_at, attempted_at FROM webhook_delivery
-                 WHERE endpoint_id = w.id ORDER BY id DESC LIMIT ${DELIVERIES_READ.toString()}) d
+                 WHERE ${IS_OF_ENDPOINT} ORDER BY endpoint_id DESC, id DESC LIMIT ${DELIVERIES_READ.toString()}) d
          WHERE d.status IN ('pending', 'failed') AND d.cause <> 'test' AND d.attempts > 0
            AND d.attempted_at > greatest(s.taken_at, w.changed_at)) f
      WHERE w.project_id = $1 AND w.deleted_at IS NULL AND w.disabled_at IS NULL
@@ -91,9 +95,10 @@ const NEEDS = {
      WHERE project_id = $1 AND deleted_at IS NULL AND disabled_reason IN ('gone', 'failing')
     UNION ALL
     (SELECT 'auto_delegation_paused', address, paused_at FROM auto_delegation
-      WHERE project_id = $1 AND paused_at IS NOT NULL ORDER BY id DESC LIMIT 20)
+      WHERE ${IS_OF_PROJECT} AND paused_at IS NOT NULL ORDER BY project_id, id DESC LIMIT 20)
     UNION ALL
-    (SELECT 'deposit_held', 'dep_' || id, changed_at FROM deposit WHERE project_id = $1 AND status = 'held' ORDER BY id DESC LIMIT 20)`,
+    (SELECT 'deposit_held', 'dep_' || id, changed_at FROM deposit
+      WHERE ${IS_OF_PROJECT} AND status = 'held' ORDER BY project_id DESC, id DESC LIMIT 20)`,
 };
 
 interface NeedRow {
@@ -102,15 +107,19 @@ interface NeedRow {
   readonly since: Date;
 }
 
-/** The ledger has no index by kind: the first step is found only among its oldest entries. */
-const STEPS = {
+/**
+ * The ledger has no index by kind: the first step is found only among its oldest entries. The orders are read in the
+ * order of an index. For EXISTS the planner may read the whole table, if the project has many orders.
+ */
+export const STEPS = {
   name: 'console_steps',
-  text: `SELECT EXISTS (SELECT FROM (SELECT kind FROM credit_entry WHERE project_id = $1 ORDER BY id LIMIT 1000) oldest
+  text: `SELECT EXISTS (SELECT FROM (SELECT kind FROM credit_entry WHERE ${IS_OF_PROJECT} ORDER BY project_id, id LIMIT 1000) oldest
         WHERE kind = 'topup') AS topped_up,
       EXISTS (SELECT FROM api_key WHERE project_id = $1 AND last_used_at IS NOT NULL)
-        OR EXISTS (SELECT FROM orders WHERE project_id = $1) AS key_used,
+        OR (SELECT created_at FROM orders WHERE project_id = $1 ORDER BY created_at LIMIT 1) IS NOT NULL AS key_used,
       EXISTS (SELECT FROM webhook_endpoint WHERE project_id = $1 AND deleted_at IS NULL) AS webhook_made,
-      EXISTS (SELECT FROM orders WHERE project_id = $1 AND status = 'delivered') AS order_delivered`,
+      (SELECT created_at FROM orders WHERE project_id = $1 AND status = 'delivered'
+        ORDER BY created_at LIMIT 1) IS NOT NULL AS order_delivered`,
 };
 
 const SAYS = {

@@ -36,9 +36,10 @@ const EVENTS_OF_TYPES = {
     ORDER BY position DESC LIMIT $5`,
 };
 
-const IS_ANY_BEFORE = {
+export const IS_ANY_BEFORE = {
   name: 'console_events_before',
-  text: 'SELECT EXISTS (SELECT FROM event WHERE project_id = $1 AND payload IS NOT NULL AND position < $2) AS is_any',
+  text: `SELECT min(position) IS NOT NULL AS is_any FROM event
+    WHERE project_id = $1 AND payload IS NOT NULL AND position < $2`,
 };
 
 const ACTS = { name: 'console_acts', text: 'SELECT * FROM project_acts($1, $2)' };

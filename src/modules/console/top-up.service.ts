@@ -178,12 +178,12 @@ async function stretchBefore(
   before: bigint,
   limit: number,
 ): Promise<Stretch<Deposit>> {
-  const newest = on
-    .repository(Deposit)
-    .createQueryBuilder('d')
-    .where('d.id < :before', { before: before.toString() })
-    .orderBy('d.id', 'DESC');
-  if (projectId !== undefined) newest.andWhere('d.project_id = :projectId', { projectId });
+  const newest = on.repository(Deposit).createQueryBuilder('d').where('d.id < :before', { before: before.toString() });
+  // As in `ownedBy`: the order names the project so that no other index than that of the project fits.
+  if (projectId !== undefined) {
+    newest.andWhere('d.project_id = ANY (ARRAY[:projectId::uuid])', { projectId }).orderBy('d.projectId', 'DESC');
+  }
+  newest.addOrderBy('d.id', 'DESC');
   if (status === undefined) return { rows: await newest.take(limit + 1).getMany(), endedAt: undefined };
   const [end] = await newest
     .clone()

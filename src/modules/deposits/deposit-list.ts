@@ -1,7 +1,7 @@
 /** Lists deposits, newest first: all of them for the operator, page by page for a project. */
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { LessThan, Repository } from 'typeorm';
+import { Any, LessThan, Repository } from 'typeorm';
 import type { DepositStatus } from '../../domain/deposit-state.js';
 import { cursorAt, idIn } from '../../domain/cursor.js';
 import { cutPage, type ListPage } from '../../domain/page.js';
@@ -49,11 +49,12 @@ async function newest(
 ): Promise<Deposit[]> {
   return deposits.find({
     where: {
-      ...(merchant !== undefined && { projectId: merchant }),
+      ...(merchant !== undefined && { projectId: Any([merchant]) }),
       ...(status !== undefined && { status }),
       ...(before !== undefined && { id: LessThan(before) }),
     },
-    order: { id: 'DESC' },
+    // As in `ownedBy`: the order names the project so that no other index than that of the project fits.
+    order: { ...(merchant !== undefined && { projectId: 'DESC' }), id: 'DESC' },
     take: limit,
   });
 }

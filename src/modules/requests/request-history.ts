@@ -2,6 +2,7 @@
 import { Injectable } from '@nestjs/common';
 import { cursorAt, idIn } from '../../domain/cursor.js';
 import { cutPage, type ListPage } from '../../domain/page.js';
+import { ownedBy } from '../../platform/database/owner-order.js';
 import { Replica } from '../../platform/database/replica.js';
 import { REQUESTS_KEPT_DAYS } from './retention.js';
 
@@ -23,12 +24,14 @@ export interface RefusedRequestView {
 
 const ID_MAX = 9_223_372_036_854_775_807n;
 
-const LIST = {
+const IS_OF_PROJECT = ownedBy('r.project_id', '$1::uuid');
+
+export const LIST = {
   name: 'list_refused_requests',
   text: `SELECT r.id, r.at, r.request_id, r.method, r.path, r.status, r.error, r.reason, r.source_address, k.name AS key, r.omitted
     FROM refused_request r LEFT JOIN api_key k ON k.id = r.key_id
-   WHERE r.project_id = $1 AND r.id < $2 AND r.at >= clock_timestamp() - ${REQUESTS_KEPT_DAYS.toString()} * interval '1 day'
-   ORDER BY r.id DESC LIMIT $3`,
+   WHERE ${IS_OF_PROJECT} AND r.id < $2 AND r.at >= clock_timestamp() - ${REQUESTS_KEPT_DAYS.toString()} * interval '1 day'
+   ORDER BY r.project_id DESC, r.id DESC LIMIT $3`,
 };
 
 @Injectable()

@@ -2,6 +2,7 @@
 import { Injectable } from '@nestjs/common';
 import { invariant } from '../../domain/errors.js';
 import type { LedgerStatement } from '../../platform/database/entities/statement.entity.js';
+import { ownedBy } from '../../platform/database/owner-order.js';
 import { Replica } from '../../platform/database/replica.js';
 import { ENTRY_KIND, newestStatement, sumsByKind } from './ledger-sums-sql.js';
 
@@ -9,20 +10,21 @@ import { ENTRY_KIND, newestStatement, sumsByKind } from './ledger-sums-sql.js';
 const ENTRIES_MAX = 100_000;
 
 const NEWEST_STATEMENT = newestStatement('$1');
+const IS_OF_PROJECT = ownedBy('e.project_id', '$1::uuid');
 const SUMS_BY_KIND = sumsByKind('true');
 
 /**
  * $1 project, $2 limit of entries. The end is a millisecond later than the newest entry can be, because a Date has no
  * microseconds.
  */
-const OPEN = {
+export const OPEN = {
   name: 'open_statement',
   text: `WITH last AS (${NEWEST_STATEMENT}),
     open AS (
       SELECT e.id, e.created_at, e.credits, ${ENTRY_KIND} AS kind
-        FROM last l JOIN credit_entry e ON e.project_id = $1 AND e.id >= l.rest_from
+        FROM last l JOIN credit_entry e ON ${IS_OF_PROJECT} AND e.id >= l.rest_from
          AND (e.id > l.entries_to OR e.created_at >= l.ends_at)
-       ORDER BY e.id LIMIT $2),
+       ORDER BY e.project_id, e.id LIMIT $2),
     sums AS (
       SELECT count(*) AS lines, min(created_at) AS first_at, coalesce(max(id), 0)::bigint AS last_id,
              coalesce(sum(credits), 0)::bigint AS moved,

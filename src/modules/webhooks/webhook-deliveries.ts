@@ -5,6 +5,7 @@ import { nowMs } from '../../platform/support/clock.js';
 import { ApiError, invalidField } from '../../domain/errors.js';
 import { maskedUrl } from '../../domain/masked-url.js';
 import { Database, type Statement, type Transaction } from '../../platform/database/database.js';
+import { ownedBy } from '../../platform/database/owner-order.js';
 import type { DeliveryCause, DeliveryStatus } from '../../domain/webhook-delivery.js';
 import type { Witness } from '../../platform/database/audit-log.js';
 import { countAct, isWithin, requireAct } from './webhook-acts.js';
@@ -46,8 +47,10 @@ export interface Replay {
   readonly lastPosition: bigint;
 }
 
-const VIEW = `SELECT id, event_key, type, position, cause, status, attempts, created_at, next_at, attempted_at, ended_at,
-    answer_status, answer, fault, duration_ms FROM webhook_delivery WHERE endpoint_id = $1`;
+const COLUMNS = `id, event_key, type, position, cause, status, attempts, created_at, next_at, attempted_at, ended_at,
+    answer_status, answer, fault, duration_ms`;
+
+const VIEW = `SELECT ${COLUMNS} FROM webhook_delivery WHERE endpoint_id = $1 AND id = $2`;
 
 const DETAIL = {
   name: 'webhook_delivery_detail',
@@ -57,15 +60,18 @@ const DETAIL = {
    WHERE d.endpoint_id = $1 AND d.id = $2`,
 };
 
+const IS_OF_ENDPOINT = ownedBy('endpoint_id', '$1::uuid');
+
 /**
  * $1 endpoint, $2 exclusive upper id, $3 limit. The status is a literal, so that the planner uses its partial index.
  */
-const listOf = (name: string, where: string): Statement => ({
+const listOf = (name: string, CONDITION: string): Statement => ({
   name: `webhook_deliveries_${name}`,
-  text: `${VIEW} AND id < $2 ${where} ORDER BY id DESC LIMIT $3`,
+  text: `SELECT ${COLUMNS} FROM webhook_delivery WHERE ${IS_OF_ENDPOINT} AND id < $2 ${CONDITION}
+    ORDER BY endpoint_id DESC, id DESC LIMIT $3`,
 });
-const LIST = listOf('all', '');
-const LIST_IN: Readonly<Record<DeliveryStatus, Statement>> = {
+export const LIST = listOf('all', '');
+export const LIST_IN: Readonly<Record<DeliveryStatus, Statement>> = {
   pending: listOf('pending', `AND status = 'pending'`),
   delivered: listOf('delivered', `AND status = 'delivered'`),
   failed: listOf('failed', `AND status = 'failed'`),
@@ -208,7 +214,7 @@ export class WebhookDeliveries {
     requireId(webhookId);
     return this.database.transaction(async (tx) => {
       const [made] = await work(tx, await lockEnabled(tx, projectId, webhookId));
-      const [view] = await tx.query<DeliveryView>([VIEW, 'AND id = $2'].join(' '), [webhookId, made?.id ?? null]);
+      const [view] = await tx.query<DeliveryView>(VIEW, [webhookId, made?.id ?? null]);
       if (view === undefined) throw new ApiError('NOT_FOUND', 'This webhook has no delivery with this ID.');
       return view;
     });
