@@ -41,8 +41,8 @@ export interface EventRecords {
   readonly delivered_at: Date | null;
 }
 
-/** The start of the last $2 days. As a subquery it bounds the read of an index; its function alone cannot. */
-const SINCE = '(SELECT clock_timestamp() - make_interval(days => $2))';
+/** The start of the last $2 days. The planner knows this time, unlike that of a subquery, so it estimates the rows. */
+const SINCE = 'statement_timestamp() - make_interval(days => $2)';
 
 /** $1 project. Excludes orders bought by an auto-delegation: the service creates their keys by design. */
 export const ORDERS = `WITH bought AS (

@@ -23,12 +23,12 @@ export interface ExplanationState {
 }
 
 /** $1 id, $2 project or null for an operator, $3 transaction, $4 limit of recent requests. */
-const ASK = {
+export const ASK = {
   name: 'ask_explanation',
   text: `INSERT INTO explanation_request (id, project_id, txid)
     SELECT $1, $2::uuid, $3 WHERE (SELECT count(*) FROM (SELECT FROM explanation_request
       WHERE project_id IS NOT DISTINCT FROM $2::uuid AND (answered_at IS NULL OR requested_at
-        BETWEEN clock_timestamp() - interval '1 minute' AND clock_timestamp() + interval '1 minute') LIMIT $4) recent) < $4
+        BETWEEN statement_timestamp() - interval '1 minute' AND statement_timestamp() + interval '1 minute') LIMIT $4) recent) < $4
     RETURNING id`,
 };
 

@@ -7,6 +7,7 @@ import type { BlockHead } from '../../../platform/chain/block.js';
 import type { NetworkTotals } from '../../pool/bandwidth-stake.js';
 import { Database, type Queryable } from '../../../platform/database/database.js';
 import { allOrEach } from '../../../platform/database/all-or-each.js';
+import { ownedBy } from '../../../platform/database/owner-order.js';
 import {
   lockIncluded,
   lockSending,
@@ -38,15 +39,18 @@ const FORGET_AFTER = {
   text: `UPDATE receiver_energy SET after_energy = NULL, after_block = NULL WHERE order_id = ANY ($1::bigint[])`,
 };
 
+const IS_OF_RECEIVER = ownedBy('receive_address', 'r.receive_address');
+
 /**
  * Reclaims and delegations of the same receivers may come into other blocks now, in another order: the usage that the
  * newest reclaims leave there is weighed again.
  */
-const WEIGH_AGAIN = {
+export const WEIGH_AGAIN = {
   name: 'weigh_reclaims_of_reverted',
   text: `UPDATE reclaim_usage u SET weighed_at = NULL
     FROM (SELECT DISTINCT receive_address FROM open_leg WHERE id = ANY ($1::bigint[])) r CROSS JOIN LATERAL (
-      SELECT tx_id FROM reclaim_usage WHERE receive_address = r.receive_address ORDER BY tx_id DESC LIMIT 10) newest
+      SELECT tx_id FROM reclaim_usage WHERE ${IS_OF_RECEIVER}
+       ORDER BY receive_address DESC, tx_id DESC LIMIT 10) newest
     WHERE u.tx_id = newest.tx_id AND u.weighed_at IS NOT NULL`,
 };
 

@@ -4,6 +4,7 @@
  */
 import { sun } from '../../../domain/units.js';
 import type { Queryable } from '../../../platform/database/database.js';
+import { ownedBy } from '../../../platform/database/owner-order.js';
 import { TOP_UP_LEGS_MAX } from '../../../domain/order-state.js';
 import { TOP_UP_COUNT } from '../../order-records/lost-energy-sql.js';
 import { TOP_UP_TIME_LEFT_MS } from '../plan/running-rentals.js';
@@ -11,27 +12,30 @@ import type { ReceiverDelivery, ReceiverUsage, ReclaimReading, RunningRental } f
 
 /** Older leftovers have recovered except for a twentieth. TRON: usage recovers within 24 hours. */
 const HORIZON = `interval '3 days'`;
-/** Per receiver: one reclaim every four minutes. */
+/** The newest of a receiver, dropped ones included: one reclaim every four minutes. Older ones are not read. */
 const RECLAIMS_MAX = 1000;
+
+const IS_OF_RECEIVER = ownedBy('u.receive_address', 'v.receiver');
 
 /**
  * An order may be archived meanwhile. OFFSET 0 keeps the look-up by order, which reads one range of the archive for
  * each.
  */
-const RECLAIMS = {
+export const RECLAIMS = {
   name: 'reclaims_of_receivers',
   text: `SELECT v.receiver, u.* FROM unnest($1::text[]) AS v(receiver) CROSS JOIN LATERAL (
       SELECT u.tx_id, u.used_energy, u.limit_energy, u.pool_energy, u.sold_energy, u.taken_energy, u.read_block,
           t.block_number, t.block_at, t.leg_id, d.block_number AS delivered_in
-        FROM reclaim_usage u CROSS JOIN LATERAL (
+        FROM (SELECT * FROM reclaim_usage u WHERE ${IS_OF_RECEIVER}
+               ORDER BY u.receive_address DESC, u.tx_id DESC LIMIT ${RECLAIMS_MAX.toString()}) u
+        CROSS JOIN LATERAL (
           SELECT leg_id, block_number, block_at FROM chain_tx
            WHERE id = u.tx_id AND order_id = u.order_id AND status IN ('included', 'solid') OFFSET 0) t
         LEFT JOIN LATERAL (
           SELECT block_number FROM chain_tx
            WHERE leg_id = t.leg_id AND order_id = u.order_id AND purpose = 'delegate' AND status IN ('included', 'solid')
            OFFSET 0) d ON true
-       WHERE u.receive_address = v.receiver AND u.read_at > clock_timestamp() - ${HORIZON}
-       ORDER BY u.tx_id DESC LIMIT ${RECLAIMS_MAX.toString()}) u
+       WHERE u.read_at > clock_timestamp() - ${HORIZON}) u
     ORDER BY v.receiver, u.block_number, u.tx_id`,
 };
 

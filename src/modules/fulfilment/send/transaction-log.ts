@@ -7,6 +7,7 @@ import { Injectable } from '@nestjs/common';
 import { sleep } from '../../../platform/support/clock.js';
 import { allOrEach, type OrderFailure } from '../../../platform/database/all-or-each.js';
 import { Database, type Queryable } from '../../../platform/database/database.js';
+import { ownedBy } from '../../../platform/database/owner-order.js';
 import {
   countSends,
   dropUnsent,
@@ -42,12 +43,14 @@ export interface BroadcastRecord {
   readonly isSent: boolean;
 }
 
+const IS_OF_RECEIVER = ownedBy('u.receive_address', 'r.receive_address');
+
 /**
  * Records the receiver's energy together with the bytes of a reclaim. TRON: a node's answer includes pending
  * transactions. A reading that may already contain another reclaim is replaced by the one from before that reclaim was
  * sent.
  */
-const RECORD_USAGE = {
+export const RECORD_USAGE = {
   name: 'record_reclaim_usage',
   text: `WITH reclaim AS MATERIALIZED (
       SELECT v.*, o.id AS order_id, o.energy, l.receive_address, l.amount_sun
@@ -61,13 +64,13 @@ const RECORD_USAGE = {
           SELECT coalesce(sum(x.amount_sun), 0) AS sun FROM pool_wallet w
             JOIN open_leg x ON x.wallet_id = w.id AND x.receive_address = r.receive_address
               AND x.kind = 'rental' AND x.status IN ('placed', 'active', 'reclaiming')
-           WHERE NOT EXISTS (SELECT FROM open_chain_tx c
-                              WHERE c.leg_id = x.id AND c.purpose = 'reclaim' AND c.status IN ('included', 'solid'))) p
+           WHERE (SELECT c.id FROM open_chain_tx c
+                   WHERE c.leg_id = x.id AND c.purpose = 'reclaim' AND c.status IN ('included', 'solid')) IS NULL) p
         LEFT JOIN LATERAL (
           SELECT u.used_energy, u.limit_energy, u.pool_energy, u.read_block FROM reclaim_usage u JOIN open_chain_tx t ON t.id = u.tx_id
-           WHERE u.receive_address = r.receive_address AND u.read_block <= r.block
+           WHERE ${IS_OF_RECEIVER} AND u.read_block <= r.block
              AND (t.status = 'sending' OR t.status IN ('included', 'solid') AND t.block_number > r.block)
-           ORDER BY u.tx_id DESC LIMIT 1) e ON true)
+           ORDER BY u.receive_address DESC, u.tx_id DESC LIMIT 1) e ON true)
     INSERT INTO reclaim_usage (tx_id, order_id, receive_address, used_energy, limit_energy, pool_energy, sold_energy, taken_energy, read_block)
     SELECT v.tx_id, v.order_id, v.receive_address, coalesce(e.used_energy, v.used), coalesce(e.limit_energy, v.energy_limit),
         coalesce(e.pool_energy, div(e.sun * v.total_limit, 1000000::numeric * v.total_weight)::bigint),
