@@ -161,22 +161,25 @@ const CHANGES = {
 
 /**
  * An auto-delegation buys energy alone. A caller's own order may have a key like its orders, and is never extended at the
- * price of energy if it has bandwidth too.
+ * price of energy if it has bandwidth too. OFFSET 0: orders are looked up one by one, as in RENTALS (receiver-usage.ts).
  */
-const LEGS = {
+export const LEGS = {
   name: 'legs_to_auto_delegations',
   text: `SELECT a.id AS auto_id, o.id AS order_id, o.energy, o.ends_at, o.undoing, o.settled, o.extensions, l.amount_sun,
       o.project_id = a.project_id AND o.key LIKE 'auto\\_' || a.id || '\\_%' AND o.bandwidth IS NULL AS is_own,
       o.status = 'delivered' AND NOT o.needs_attention AND o.reclaimed_at IS NULL
-        AND NOT EXISTS (SELECT FROM open_leg x WHERE x.order_id = o.id AND x.kind <> 'activation' AND x.status IN ('reclaiming', 'reclaimed')) AS is_sound,
+        AND (SELECT x.id FROM open_leg x
+              WHERE x.order_id = o.id AND x.kind <> 'activation' AND x.status IN ('reclaiming', 'reclaimed') LIMIT 1) IS NULL AS is_sound,
       d.block_number AS delegated_in, r.id IS NOT NULL AS is_reclaim_sent
     FROM unnest($1::bigint[], $2::uuid[], $3::text[]) AS a(id, project_id, address)
     JOIN pool_wallet w ON true
     JOIN open_leg l ON l.wallet_id = w.id AND l.receive_address = a.address
       AND l.status = ANY (ARRAY['reserved'::text, 'placed'::text, 'active'::text, 'reclaiming'::text])
-    JOIN open_orders o ON o.id = l.order_id
-    LEFT JOIN open_chain_tx d ON d.leg_id = l.id AND d.purpose = 'delegate' AND d.status IN ('included', 'solid')
-    LEFT JOIN open_chain_tx r ON r.leg_id = l.id AND r.purpose = 'reclaim' AND r.status IN ('sending', 'included', 'solid')
+    CROSS JOIN LATERAL (SELECT * FROM open_orders WHERE id = l.order_id OFFSET 0) o
+    LEFT JOIN LATERAL (SELECT block_number FROM open_chain_tx
+       WHERE leg_id = l.id AND purpose = 'delegate' AND status IN ('included', 'solid') OFFSET 0) d ON true
+    LEFT JOIN LATERAL (SELECT id FROM open_chain_tx
+       WHERE leg_id = l.id AND purpose = 'reclaim' AND status IN ('sending', 'included', 'solid') OFFSET 0) r ON true
     WHERE l.kind = 'rental'`,
 };
 

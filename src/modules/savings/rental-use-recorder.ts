@@ -14,8 +14,10 @@ import type { Transaction } from '../../platform/database/database.js';
  *
  * Includes legs that were reclaimed in a later block but before this block was read: their `changed_at` is after $4.
  * TRON: used energy recovers within 24 hours, so a rental gives its amount once more in each day, up to its end.
+ *
+ * OFFSET 0: orders are looked up one by one, however many legs the planner expects of a receiver.
  */
-const RECORD = {
+export const RECORD = {
   name: 'record_rental_use',
   text: `WITH rental AS (
       SELECT v.address, v.energy AS used, v.calls, o.id, o.ends_at, greatest(trunc(o.energy
@@ -26,8 +28,8 @@ const RECORD = {
              AND l.status IN ('reserved', 'placed', 'active', 'reclaiming')
           UNION SELECT l.order_id FROM pool_wallet w JOIN open_leg l ON l.wallet_id = w.id AND l.receive_address = v.address
              AND l.status = 'reclaimed' AND l.changed_at > $4) l
-        JOIN open_orders o ON o.id = l.order_id
-        LEFT JOIN rental_use u ON u.order_id = o.id
+        CROSS JOIN LATERAL (SELECT * FROM open_orders WHERE id = l.order_id OFFSET 0) o
+        LEFT JOIN LATERAL (SELECT energy FROM rental_use WHERE order_id = o.id OFFSET 0) u ON true
        WHERE o.kind = 'rental' AND o.delivered_at <= $4 AND (o.reclaimed_at IS NULL OR o.reclaimed_at > $4)),
     share AS (
       SELECT id, calls, least(room, used - coalesce(sum(room) OVER earlier, 0))::bigint AS energy FROM rental

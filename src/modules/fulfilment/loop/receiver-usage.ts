@@ -39,16 +39,21 @@ export const RECLAIMS = {
     ORDER BY v.receiver, u.block_number, u.tx_id`,
 };
 
-const RENTALS = {
+/**
+ * Orders and other legs are looked up one by one. If a few receivers have most legs, a join or EXISTS may read all of
+ * them, since the planner expects as many legs of each receiver.
+ */
+export const RENTALS = {
   name: 'rentals_of_receivers',
   text: `SELECT v.receiver, o.id, o.energy, o.ends_at, sum(l.amount_sun)::bigint AS standing_sun,
       max(l.id) FILTER (WHERE l.top_up) AS newest_top_up,
       o.settled AND ${TOP_UP_COUNT} < ${TOP_UP_LEGS_MAX.toString()}
-        AND NOT EXISTS (SELECT FROM open_leg x WHERE x.order_id = o.id AND x.kind = 'rental' AND x.status = 'reclaimed') AS can_be_topped_up
+        AND (SELECT x.id FROM open_leg x
+              WHERE x.order_id = o.id AND x.kind = 'rental' AND x.status = 'reclaimed' LIMIT 1) IS NULL AS can_be_topped_up
     FROM unnest($1::text[]) AS v(receiver) CROSS JOIN pool_wallet w
       JOIN open_leg l ON l.wallet_id = w.id AND l.receive_address = v.receiver
         AND l.kind = 'rental' AND l.status IN ('reserved', 'placed', 'active', 'reclaiming')
-      JOIN open_orders o ON o.id = l.order_id
+      CROSS JOIN LATERAL (SELECT * FROM open_orders WHERE id = l.order_id OFFSET 0) o
     WHERE o.status = 'delivered' AND o.kind = 'rental' AND o.reclaimed_at IS NULL AND NOT o.undoing
     GROUP BY v.receiver, o.id, o.energy, o.ends_at, o.settled`,
 };
