@@ -65,11 +65,18 @@ const LOCK_SLOTS = {
 };
 
 /**
+ * True for a leg with a delegation in a block after the answer's head ($3); null otherwise. One row, and not EXISTS:
+ * the planner may answer that from all open transactions.
+ */
+const IS_IN_LATER_BLOCK = `(SELECT true FROM open_chain_tx t WHERE t.leg_id = l.id AND t.purpose <> 'reclaim'
+          AND t.status NOT IN ('dead', 'dropped') AND t.block_number > $3 LIMIT 1)`;
+
+/**
  * Sun that the chain's answer may count as free although an order holds it. It covers legs in no block yet, and legs in
  * a block after the answer's head. It also covers legs included since the read began, and undelegations that are only
  * in a mempool. One hour bounds the search, because the pool asks no node that is an hour behind.
  */
-const SPOKEN_FOR = {
+export const SPOKEN_FOR = {
   name: 'pool_spoken_for',
   text: `SELECT coalesce(sum(l.amount_sun) FILTER (WHERE l.kind <> 'bandwidth'), 0)::bigint AS sun,
       coalesce(sum(l.amount_sun) FILTER (WHERE l.kind = 'bandwidth'), 0)::bigint AS bandwidth_sun
@@ -77,11 +84,9 @@ const SPOKEN_FOR = {
       AND l.status IN ('reserved', 'placed', 'active', 'reclaiming')
       AND (l.status IN ('reserved', 'placed')
         OR (l.status = 'active' AND l.changed_at >= $2)
-        OR (l.status = 'active' AND l.changed_at >= $2 - interval '1 hour' AND EXISTS (
-              SELECT FROM open_chain_tx t WHERE t.leg_id = l.id AND t.purpose <> 'reclaim'
-                AND t.status NOT IN ('dead', 'dropped') AND t.block_number > $3))
-        OR (l.status = 'reclaiming' AND EXISTS (
-              SELECT FROM open_chain_tx t WHERE t.leg_id = l.id AND t.purpose = 'reclaim' AND t.status IN ('built', 'signed', 'sending'))))`,
+        OR (l.status = 'active' AND l.changed_at >= $2 - interval '1 hour' AND ${IS_IN_LATER_BLOCK})
+        OR (l.status = 'reclaiming' AND (SELECT true FROM open_chain_tx t
+             WHERE t.leg_id = l.id AND t.purpose = 'reclaim' AND t.status IN ('built', 'signed', 'sending') LIMIT 1)))`,
 };
 
 /** The stake of each resource that the legs hold. */
@@ -113,20 +118,18 @@ const DELEGATED_LEGS = {
 };
 
 /** Counts, in one snapshot, legs without a transaction that the answer knows, and legs delegated in the last minute. */
-const OPEN_LEGS = {
+export const OPEN_LEGS = {
   name: 'pool_open_legs',
   text: `SELECT count(*) FILTER (WHERE is_unsent) AS unsent,
       count(*) FILTER (WHERE is_late AND NOT later) AS ending_soon, count(*) FILTER (WHERE is_late AND later) AS ending_later,
       ${HELD_SUN}
     FROM (SELECT l.kind, l.status IN ('reserved', 'placed') OR l.changed_at >= $2
-          OR (l.status = 'active' AND EXISTS (
-                SELECT FROM open_chain_tx t WHERE t.leg_id = l.id AND t.purpose <> 'reclaim'
-                  AND t.status NOT IN ('dead', 'dropped') AND t.block_number > $3)) AS is_unsent,
+          OR (l.status = 'active' AND ${IS_IN_LATER_BLOCK} IS true) AS is_unsent,
         l.status IN ('active', 'reclaiming') AND l.changed_at < $2 AND l.changed_at >= $2::timestamptz - ${LATELY} AS is_late,
         o.settled AND o.ends_at > $4 AND l.status = 'active' AS later,
         CASE WHEN (l.status IN ('reserved', 'placed') OR l.changed_at >= $2::timestamptz - ${LATELY}) AND ${IS_HELD}
           THEN l.amount_sun END AS held
-      FROM open_leg l JOIN open_orders o ON o.id = l.order_id
+      FROM open_leg l CROSS JOIN LATERAL (SELECT settled, ends_at FROM open_orders WHERE id = l.order_id OFFSET 0) o
      WHERE l.wallet_id = $1 AND (l.status IN ('reserved', 'placed')
         OR (l.status IN ('active', 'reclaiming') AND l.changed_at >= $2::timestamptz - interval '1 hour'))) open`,
 };

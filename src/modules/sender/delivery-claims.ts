@@ -34,11 +34,11 @@ const PARTS = `(VALUES (false), (true)) part(is_replay)`;
  * immediately for the owner's request. A held endpoint is due before its lease ends, whatever its rest: its release may
  * have looked for deliveries before this one was written. Rows are locked in one order, so that senders cannot deadlock.
  */
-const MAKE_NEW_DUE = {
+export const MAKE_NEW_DUE = {
   name: 'take_fresh_deliveries',
   text: `WITH fresh AS (
       SELECT id FROM webhook_delivery WHERE is_fresh ORDER BY id LIMIT ${FRESH_BATCH.toString()} FOR UPDATE SKIP LOCKED),
-    seen AS (UPDATE webhook_delivery d SET is_fresh = false FROM fresh WHERE d.id = fresh.id
+    seen AS (UPDATE webhook_delivery d SET is_fresh = false WHERE d.id = ANY (ARRAY(SELECT id FROM fresh))
        RETURNING d.endpoint_id, d.is_requested),
     by_endpoint AS (SELECT endpoint_id, bool_or(is_requested) AS is_requested FROM seen GROUP BY endpoint_id),
     woken AS (SELECT endpoint_id FROM webhook_state WHERE endpoint_id IN (SELECT endpoint_id FROM by_endpoint)
@@ -176,11 +176,12 @@ const RELEASE = {
       FROM held WHERE s.endpoint_id = held.endpoint_id RETURNING s.endpoint_id`,
 };
 
-const DROP = {
+export const DROP = {
   name: 'drop_deliveries',
-  text: `WITH part AS (SELECT id FROM webhook_delivery WHERE endpoint_id = $1 AND status = 'pending' LIMIT ${DROP_BATCH.toString()})
-    UPDATE webhook_delivery d SET status = 'dropped', fault = 'WEBHOOK_DELETED', next_at = NULL, is_fresh = false,
-        ended_at = clock_timestamp() FROM part WHERE d.id = part.id RETURNING d.id`,
+  text: `UPDATE webhook_delivery SET status = 'dropped', fault = 'WEBHOOK_DELETED', next_at = NULL, is_fresh = false,
+        ended_at = clock_timestamp()
+    WHERE id = ANY (ARRAY(SELECT d.id FROM webhook_delivery d WHERE d.endpoint_id = $1 AND d.status = 'pending'
+      ORDER BY ${OLDEST_FIRST} LIMIT ${DROP_BATCH.toString()})) AND status = 'pending' RETURNING id`,
 };
 
 const DISABLE_GONE = {

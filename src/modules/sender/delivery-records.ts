@@ -57,7 +57,7 @@ const RECORD = {
  * durations in ms. Locks the rows of deliveries first, and all rows in one order. `(SELECT $1…)` hides the number of
  * deliveries, so that the plan is kept.
  */
-const RECORD_ACCEPTED = {
+export const RECORD_ACCEPTED = {
   name: 'record_accepted',
   text: `WITH tried AS (
       SELECT d.id, d.endpoint_id, d.type, v.fence, v.answer_status, v.answer, v.duration_ms

@@ -8,7 +8,10 @@ import { RECLAIMS, RENTALS } from '../../../src/modules/fulfilment/loop/receiver
 import { RECORD_USAGE } from '../../../src/modules/fulfilment/send/transaction-log.js';
 import { DIED } from '../../../src/modules/fulfilment/send/wallet-health.js';
 import { EVERYONE, MEMBERS } from '../../../src/modules/people/team.js';
+import { OPEN_LEGS, SPOKEN_FOR } from '../../../src/modules/pool/pool-sync.js';
 import { RECORD } from '../../../src/modules/savings/rental-use-recorder.js';
+import { DROP, MAKE_NEW_DUE } from '../../../src/modules/sender/delivery-claims.js';
+import { RECORD_ACCEPTED } from '../../../src/modules/sender/delivery-records.js';
 import { PLAN_MODES, rowsRead } from '../../support/database/rows-read.js';
 import { asAdmin } from '../../setup/admin.js';
 import { createTestDatabase, type TestDatabase } from '../../setup/database.js';
@@ -72,6 +75,28 @@ const FILL_RENTALS = [
      SELECT n, n, 'R' || n % 3, 1, 1, 1, 1, 1, n, ${AT}, ${AT} FROM generate_series(2, ${ROWS.toString()}) n`,
 ];
 
+/** A few legs of a second wallet: new ones, and an old one that is being reclaimed. */
+const FILL_WALLET = [
+  `INSERT INTO pool_wallet (id, address, role, permission_id, key_address)
+     OVERRIDING SYSTEM VALUE VALUES (2, 'W2', 'pool', 2, 'K2')`,
+  `INSERT INTO leg (id, order_id, leg_no, kind, wallet_id, receive_address, amount_sun, status, active_at, changed_at)
+     OVERRIDING SYSTEM VALUE
+     SELECT ${ROWS.toString()} + n, n, 2, 'rental', 2, 'R1', 1, CASE WHEN n = 1 THEN 'reclaiming' ELSE 'active' END, now(), now()
+       FROM generate_series(1, 11) n`,
+];
+const WALLET = [2, new Date(Date.now() - 60_000).toISOString(), 1] as const;
+
+/** A backlog of deliveries, of which the statistics remain: nearly all are delivered by now. */
+const BUSY_WEBHOOK = '00000000-0000-4000-8000-000000000003';
+const QUIET_WEBHOOK = '00000000-0000-4000-8000-000000000004';
+const FILL_DELIVERIES = [
+  `INSERT INTO webhook_state (endpoint_id, fence) VALUES ('${BUSY_WEBHOOK}', 1), ('${QUIET_WEBHOOK}', 1)`,
+  `INSERT INTO webhook_delivery (endpoint_id, cause, event_id, event_key, type, position)
+     SELECT CASE WHEN n = ${ROWS.toString()} THEN '${QUIET_WEBHOOK}' ELSE '${BUSY_WEBHOOK}' END::uuid, 'event', n, 'k' || n, 'order.created', n
+       FROM generate_series(1, ${ROWS.toString()}) n`,
+];
+const DELIVER = `UPDATE webhook_delivery SET is_fresh = false WHERE id <= ${(ROWS - 20).toString()}`;
+
 let store: TestDatabase;
 
 beforeAll(async () => {
@@ -79,8 +104,9 @@ beforeAll(async () => {
   await asAdmin(store.url, async (client) => {
     // Only the rows matter here.
     await client.query(`SET session_replication_role = replica`);
-    for (const text of [...FILL, ...FILL_RENTALS]) await client.query(text);
+    for (const text of [...FILL, ...FILL_RENTALS, ...FILL_WALLET, ...FILL_DELIVERIES]) await client.query(text);
     await client.query('ANALYZE');
+    await client.query(DELIVER);
   });
 }, 120_000);
 
@@ -99,11 +125,20 @@ describe.each(PLAN_MODES)('with %s', (mode) => {
     ['the newest reclaims of a receiver', WEIGH_AGAIN.text, ['{1}'], 10],
     ['the usage of a new receiver', RECORD_USAGE.text, ['{1}', '{1}', '{1}', '{1}', '{1}', '{1}', '{1}'], 10],
     ['the newest leg of a wallet', DIED.text, [1, 'fault'], 1],
+    ['the transactions of the legs of a wallet', SPOKEN_FOR.text, WALLET, 0],
+    ['the new deliveries', MAKE_NEW_DUE.text, [], 0],
+    ['the deliveries of a deleted webhook', DROP.text, [QUIET_WEBHOOK], 0],
+    ['the accepted deliveries', RECORD_ACCEPTED.text, [`{${BUSY_WEBHOOK}}`, '{1}', '{7}', '{200}', '{ok}', '{1}'], 0],
     ['the sessions of members', MEMBERS, ['merchant', BUSY], SESSIONS + 2 * PEOPLE],
     ['the sessions of everyone', EVERYONE, [], SESSIONS + 2 * PEOPLE],
   ] as const)('reads %s', async (_what, text, values, most) => {
     expect(await readIn(mode, text, values)).toBeLessThanOrEqual(most + FEW);
   });
+});
+
+// A generic plan expects that a wallet has its share of all legs.
+it('reads the open legs of a wallet without the orders of others', async () => {
+  expect(await readIn('force_custom_plan', OPEN_LEGS.text, [...WALLET, 'now'])).toBeLessThanOrEqual(FEW);
 });
 
 // A generic plan expects many receivers, so that a step over all legs may be right.
