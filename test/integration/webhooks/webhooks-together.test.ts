@@ -170,4 +170,23 @@ describe('accepted deliveries that end together', () => {
     );
     expect(await fixture.rowsOf(first.held.id)).toMatchObject([{ answer: 'ok' }, { answer: 'ok' }]);
   });
+
+  it('are not dropped with those that wait for a deleted endpoint', async () => {
+    const { app } = await fixture.openSender();
+    const { customer, id } = await fixture.setUp('/dropped');
+    await fixture.fixture.happen(customer);
+    const [first] = await fixture.rowsOf(id);
+    const dropped = await fixture.database.transaction(async (tx) => {
+      await tx.query(
+        `UPDATE webhook_delivery SET status = 'delivered', attempts = 1, is_fresh = false, next_at = NULL,
+            ended_at = clock_timestamp() WHERE id = $1`,
+        [first!.id],
+      );
+      const dropping = app.get(DeliveryClaims).dropBatch(id);
+      await untilWaiting(fixture.database, 1);
+      return { dropping };
+    });
+    expect(await dropped.dropping).toBe(1);
+    expect((await fixture.rowsOf(id)).map(({ status }) => status)).toEqual(['delivered', 'dropped']);
+  });
 });
