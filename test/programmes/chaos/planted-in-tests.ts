@@ -257,7 +257,7 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
         find: `OR (l.status = 'active' AND l.changed_at >= $2)`,
         put: `OR (l.status = 'active' AND l.changed_at >= $2::timestamptz + interval '1 day')`,
       },
-      { file: POOL_SYNC, find: 'AND t.block_number > $3))\n', put: 'AND t.block_number > $3::bigint + 1000))\n' },
+      { file: POOL_SYNC, find: "'1 hour' AND ${IS_IN_LATER_BLOCK})", put: "'1 hour' AND $3::bigint IS NULL)" },
     ],
     test: guard('is not sold twice when a delegation lands between a wallet’s reading and its writing'),
   },
@@ -265,7 +265,7 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
     name: 'a wallet is read at a node one block behind',
     changes: [
       SELLS_HELD,
-      { file: POOL_SYNC, find: 'AND t.block_number > $3))\n', put: 'AND t.block_number > $3::bigint + 1000))\n' },
+      { file: POOL_SYNC, find: "'1 hour' AND ${IS_IN_LATER_BLOCK})", put: "'1 hour' AND $3::bigint IS NULL)" },
     ],
     test: {
       file: 'long/fulfilment/fulfilment-nodes.test.ts',
@@ -284,7 +284,7 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
     name: 'a return in the mempool is sold already',
     changes: [
       SELLS_HELD,
-      { file: POOL_SYNC, find: `OR (l.status = 'reclaiming' AND EXISTS (`, put: `OR (false AND EXISTS (` },
+      { file: POOL_SYNC, find: `OR (l.status = 'reclaiming' AND (SELECT true`, put: `OR (false AND (SELECT true` },
     ],
     test: guard('of a return that is in no block yet is not sold'),
   },
