@@ -34,9 +34,9 @@ export const DECIDE_SUM = {
 
 /**
  * The order of the index of deposits in sums. Statements that ask for it read a few rows of a sum by the index, even if
- * most deposits are in that sum. Otherwise the planner reads the whole table. So they do not ask for the sum's key, which
- * every deposit of the sum with a key has: an equal key would leave only the id to order by, and the planner would read
- * all deposits in the order of their ids.
+ * most deposits are in that sum. Otherwise the planner reads the whole table. They do not compare `entry_key` with the
+ * sum's, although each key in a sum equals it: only the id would be left to order by, and the planner would read all
+ * deposits in the order of their ids.
  */
 const BY_SUM = 'm.sum_id, m.entry_key, m.id';
 

@@ -65,8 +65,8 @@ const LOCK_SLOTS = {
 };
 
 /**
- * True for a leg with a delegation in a block after the answer's head ($3); null otherwise. One row, and not EXISTS:
- * the planner may answer that from all open transactions.
+ * True for a leg with a delegation in a block after the answer's head ($3); null otherwise. LIMIT 1 instead of EXISTS,
+ * which the planner may answer by reading all open transactions.
  */
 const IS_IN_LATER_BLOCK = `(SELECT true FROM open_chain_tx t WHERE t.leg_id = l.id AND t.purpose <> 'reclaim'
           AND t.status NOT IN ('dead', 'dropped') AND t.block_number > $3 LIMIT 1)`;

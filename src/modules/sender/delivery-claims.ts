@@ -13,6 +13,7 @@ import { FAILURES_MAX } from '../../platform/database/entities/webhook-state.ent
 
 const FRESH_BATCH = 1000;
 const DROP_BATCH = 1000;
+
 /** Rest of a slowed endpoint after a probe. It spares a receiver that is down, and detects recovery quickly. */
 const PROBE_REST = `CASE WHEN s.failures < ${FAILURES_MAX.toString()} THEN interval '0'
     ELSE least(interval '1 minute', (clock_timestamp() - s.failing_since) / 10) END`;
