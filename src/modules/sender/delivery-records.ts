@@ -93,7 +93,10 @@ interface Attempted {
   readonly outcome: Outcome;
 }
 
-/** The deliveries of an endpoint end at nearly the same time. One batch at a time: the next collects meanwhile. */
+/**
+ * Deliveries to many endpoints end at nearly the same time; those to one host are 50 ms apart. One batch at a time: the
+ * next collects meanwhile.
+ */
 const LIMITS = { concurrent: 1, size: 100, waitMs: 10_000, gatherMs: 5 };
 
 @Injectable()

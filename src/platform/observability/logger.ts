@@ -89,7 +89,7 @@ export function createLogger(config: Pick<Config, 'logLevel'>, destination?: Des
 /** A silent log needs no flush timer like that of `stdout`, which would outlive it. */
 const NOWHERE: DestinationStream = { write: () => undefined };
 
-/** Lines are buffered up to this size or age, since each write costs a tenth of a request. */
+/** Lines are buffered up to this size or age. In writes of 4 kB the log took a tenth of a quote's CPU. */
 const GATHERED_BYTES = 16_384;
 const GATHERED_MS = 50;
 

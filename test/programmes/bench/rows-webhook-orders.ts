@@ -49,6 +49,8 @@ export async function webhookOrderRows(pace: WebhookPace, against: string | unde
       await meter.startWorkers();
       await meter.startSender();
     }
+    // Discarded: the processes are cold, and the first service would pay for it.
+    for (const service of services) await measure(service, pace.rates[0] ?? 1, { ...pace, rounds: 1 });
     const rows: Row[] = [];
     for (const rate of pace.rates) {
       const measured: Measured[] = [];
